@@ -20,7 +20,7 @@ from unseen.report import write_experiment_report
 
 HERE = Path(__file__).parent
 STUDIES = ("ablation", "few_labels", "left_out_sets", "names", "photos", "race")
-STUDIES += ("scenes", "splits", "sure", "texts", "trust")
+STUDIES += ("scenes", "separation", "splits", "sure", "texts", "trust")
 
 
 def studies() -> dict[str, str]:

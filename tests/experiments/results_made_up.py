@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from unseen.experiments.run import Finding, ResultsFile, RunKey
+from unseen.experiments.run import Finding, RunKey, as_lines, write_lines
 
 
 def accuracy_run(rounds, final=None, *, together=None, rates=(0.4, 0.6, 0.8, 1.0)):
@@ -24,7 +24,5 @@ def key(method, seed=0, *, task="accuracy", data="awa1_shallow", table=None):
 
 def write(path: Path, runs) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
-    with ResultsFile(path) as results:
-        for run, findings in runs.items():
-            results.append(run, findings)
+    write_lines(path, [line for run in runs.items() for line in as_lines(*run)])
     return path

@@ -20,7 +20,7 @@ from unseen.report.figures import draw_plan
 
 HOSTILE = "<script>alert(1)</script>"
 SHOWN = ["table2", "table3", "table4", "table5", "table6"]
-FIGURES = ["fig1", "fig3", "fig4", "fig5", "complexity", "separation"]
+FIGURES = ["fig1", "fig3", "fig4", "fig5", "complexity"]
 SHOWN += [*FIGURES, "readings"]
 PLANS = [read_plan(name) for name in SHOWN]
 MEASURES = {"objective": 100.0, "change of D": 1.0, "steps": 60}
@@ -32,7 +32,6 @@ def some_runs():
     sweeps = product(("paper", "reference"), range(9), MEASURES.items())
     places = product(range(9), (0, 1), ("x", "y", "right"))
     sizes = product(("fit", "adapt", "predict"), "mn", range(4))
-    sides = product(("separation", "error"), ("tstd-authors", "ast"), (1, 2))
     made_up = {"data": "made-up", "table": ""}
     runs = {
         key("ast"): accuracy_run([0.2, 0.3, 0.5])[:-1],
@@ -55,15 +54,6 @@ def some_runs():
         key("", task="complexity", **made_up): [
             Finding(what, letter, 1000 * 2**i, 10, seconds=2.0**i)
             for what, letter, i in sizes
-        ],
-        key("", task="separation", **made_up): [
-            *(Finding("distance", f"separation {x}", value=x / 4) for x in (1, 2)),
-            *(Finding("off", f"error {x}", value=x / 4) for x in (1, 2)),
-            *(Finding(what, f"{one} {x}", value=x / 4) for what, one, x in sides),
-        ],
-        key("", task="separation"): [
-            Finding("distance", value=1.5),
-            Finding("off", value=0.5),
         ],
         key("ast", task="robustness"): [
             Finding("warning", note=f"WeakStartWarning: {HOSTILE}")
@@ -109,7 +99,7 @@ def test_every_plan_is_on_the_page_with_a_caption(folder):
 
 def test_the_page_says_what_ran_what_failed_and_what_was_chosen(folder):
     text = Page((folder / "report.html").read_text("utf-8")).text
-    assert "12 runs of 5 methods" in text and "1 of them failed" in text
+    assert "10 runs of 5 methods" in text and "1 of them failed" in text
     assert f"Failed: ValueError: {HOSTILE}" in text
     assert f"WeakStartWarning: {HOSTILE}" in text
     assert "lam 10.0" in text

@@ -8,8 +8,8 @@
     seconds                             processor time of one thread: the one column in
                                         which two runs differ
 
-All lines of a run are appended by one write and end with the measure ``done`` or
-``failed``. Whatever does not is the trace of a kill and is dropped on the next start.
+The lines of a run are added when it has ended, the last with the measure ``done`` or
+``failed``. The file is replaced as a whole: a kill leaves it as it was.
 """
 
 from __future__ import annotations
@@ -19,24 +19,23 @@ import io
 import json
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
 import unseen
 from unseen._command import command_line
-from unseen.files import append, check_target, lock, named, replace_file
+from unseen.files import lock, replace_file
 from unseen.labels import csv_lines
 
 if TYPE_CHECKING:
     from unseen.experiments.plan import Plan, PlannedRun
     from unseen.methods import Method
 
-__all__ = ["COLUMNS", "Finding", "ResultsFile", "RunKey", "read_results", "run_plans"]
+__all__ = ["COLUMNS", "Finding", "RunKey", "read_results", "run_plans"]
 
 
 class RunKey(NamedTuple):
@@ -109,16 +108,23 @@ def run_plans(
     paths = [Path(folder) for folder in folders]
     planned = (run for plan in plans for run in plan.runs(paths))
     wanted = list({run.key: run for run in planned}.values())  # every run once
-    with ResultsFile(out / "results.csv") as results:
+    path = out / "results.csv"
+    with open(out / ".results.csv.lock", "wb") as own:  # for one writer at a time
+        lock(own, path)
+        lines = read_lines(path) if path.exists() else []
+        lines = [line for line in lines if line[5] != "failed"]  # made again
+        finished = {RunKey._make([*line[:4], int(line[4])]) for line in lines}
         remember_origin(out / "origin.json", wanted)
-        missing = [run for run in wanted if run.key not in results.finished]
+        missing = [run for run in wanted if run.key not in finished]
         total, left = (sum(run.cost for run in runs) for runs in (wanted, missing))
+        write_lines(path, lines)
         for run, findings in run_all(missing, n_jobs):
-            results.append(run.key, findings)
+            lines += as_lines(run.key, findings)
+            write_lines(path, lines)
             left -= run.cost
             if progress is not None:
                 progress(run, findings, 1 - left / total)
-    return results.path
+    return path
 
 
 def run_all(
@@ -207,67 +213,22 @@ def remember_origin(path: Path, runs: Sequence[PlannedRun]) -> None:
 # ---- results.csv ---------------------------------------------------------------------
 
 
-class ResultsFile:
-    """The file while it is being written; one writer at a time.
-
-    It is made if need be, without the trace of a kill; runs that failed are forgotten,
-    so that they are made again.
-    """
-
-    def __init__(self, path: str | os.PathLike[str]):
-        self.path = Path(path)
-
-    def __enter__(self) -> ResultsFile:
-        with ExitStack() as opened:
-            check_target(self.path)
-            # Locked is a file of its own: mending puts another results.csv in place.
-            aside = self.path.with_name(f".{self.path.name}.lock")
-            with named(self.path):
-                lock(opened.enter_context(open(aside, "wb")), self.path)
-            lines = complete_runs(self.path) if self.path.exists() else []
-            lines = [line for line in lines if line[5] != "failed"]
-            text = as_csv([COLUMNS, *lines])
-            if not self.path.exists() or self.path.read_bytes() != text:
-                with replace_file(self.path) as file:
-                    file.write(text)
-            self.finished = {RunKey._make([*line[:4], int(line[4])]) for line in lines}
-            self._file = opened.enter_context(open(self.path, "ab", buffering=0))
-            self._opened = opened.pop_all()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._opened.close()
-
-    def append(self, key: RunKey, findings: Sequence[Finding]) -> None:
-        """Write all lines of a run, the last of which says how it ended."""
-        lines = as_csv([(*key, *map(as_text, one)) for one in findings])
-        with named(self.path):
-            append(self._file, lines)
-        self.finished.add(key)
+def as_lines(key: RunKey, findings: Sequence[Finding]) -> list[list[str]]:
+    """Return the lines of a run; six digits, so that they are the same in every run."""
+    cells = [["" if one is None else one for one in (*key, *f)] for f in findings]
+    return [[f"{c:.6g}" if isinstance(c, float) else str(c) for c in x] for x in cells]
 
 
-def as_text(value: Any) -> str:
-    """Write a value so that it reads the same in every run: six digits after all."""
-    if value is None:
-        return ""
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+def write_lines(path: Path, lines: Sequence[Sequence[str]]) -> None:
+    """Write the lines of all runs."""
+    with replace_file(path) as file:
+        file.write("".join(csv_lines([COLUMNS, *lines])).encode())
 
 
-def as_csv(lines: Iterable[Sequence[Any]]) -> bytes:
-    """Write lines as CSV."""
-    return "".join(csv_lines(map(str, line) for line in lines)).encode()
-
-
-def complete_runs(path: Path) -> list[list[str]]:
-    """Return the lines of every run that came to its end."""
+def read_lines(path: Path) -> list[list[str]]:
+    """Return the lines of all runs, unless something else stands in the file."""
     text = path.read_bytes().decode("utf-8", errors="replace")
-    if ",".join(COLUMNS).startswith(text.strip()):  # torn in its first line
-        return []
-    head, *lines = csv.reader(io.StringIO(text, newline=""))
-    if not text.endswith("\n"):
-        lines.pop()
-    ended = {tuple(x[:5]) for x in lines if x[5:6] in (["done"], ["failed"])}
-    lines = [line for line in lines if tuple(line[:5]) in ended]
+    head, *lines = list(csv.reader(io.StringIO(text, newline=""))) or [[]]
     wrong = [x for x in lines if len(x) != len(COLUMNS) or not x[4].isdecimal()]
     if head != list(COLUMNS) or wrong:
         raise ValueError(
@@ -278,7 +239,7 @@ def complete_runs(path: Path) -> list[list[str]]:
 
 
 def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
-    """Read results.csv, complete runs only.
+    """Read results.csv.
 
     Parameters
     ----------
@@ -307,7 +268,7 @@ def read_results(path: str | os.PathLike[str]) -> pd.DataFrame:
             f"{path.parent} holds no results.csv. Make one with: "
             f"{command_line('reproduce', 'table5', '--out', path.parent)}"
         )
-    frame = pd.DataFrame(complete_runs(path), columns=list(COLUMNS))
+    frame = pd.DataFrame(read_lines(path), columns=list(COLUMNS))
     numbers = ["seed", "round", "value", "seconds"]
     frame[numbers] = frame[numbers].apply(pd.to_numeric)
     return frame.astype({"seed": int})

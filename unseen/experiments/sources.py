@@ -17,7 +17,14 @@ import numpy as np
 
 from unseen._command import command_line
 from unseen.data import ZeroShotData
-from unseen.loading.catalogue import FoundSet, catalogue, find_sets, what_was_there
+from unseen.loading.catalogue import (
+    best_first,
+    catalogue,
+    is_named,
+    roles_of,
+    what_was_there,
+)
+from unseen.loading.parts import RawData
 
 __all__ = ["Source", "find_source", "how_to_fetch", "plays", "what_was_there"]
 
@@ -97,12 +104,14 @@ def find_source(
         tables = _tables(part, {role: role for role in entry})
         folds = entry.get("folds", 5)
         return Source(path, path, "", tables, folds, "", options) if tables else None
-    for found in find_sets(folders):
-        tables = _tables(part, found.tables)
-        if found.key == data and tables:
-            name = _name(found, entry, split)
+    for raw in best_first(folders, data):
+        place = Path(raw.where)
+        if tables := _tables(part, roles_of(raw, entry)):
+            name = _name(raw, data, entry, split)
             options = options if name.endswith(f"@{split}") else {}
-            return Source(found.path, name, found.features, tables, options=options)
+            about = place.stem if place.is_file() else Path(raw.called("X")).name
+            about = entry.get("known", {}).get(place.stem, {}).get("features", about)
+            return Source(raw.where, name, about, tables, options=options)
     return None
 
 
@@ -115,14 +124,14 @@ def _tables(part: str, roles: dict[str, str]) -> dict[str, Any]:
     return {part: tables if len(tables) > 1 else tables[0]}
 
 
-def _name(found: FoundSet, entry: dict[str, Any], split: str) -> str:
+def _name(raw: RawData, key: str, entry: dict[str, Any], split: str) -> str:
     """Return what ``results.csv`` calls a set; behind @ stands who is unseen."""
-    stem = Path(found.path).stem
+    stem = Path(raw.where).stem
     known = entry.get("known", {}).get(stem)
-    if not found.named:
-        return f"{found.key}/{stem}@own"
+    if not is_named(raw):
+        return f"{key}/{stem}@own"
     if known is None:
-        return f"{found.key}/{stem}" + (f"@{split}" if split else "")
+        return f"{key}/{stem}" + (f"@{split}" if split else "")
     return stem if split in ("", known["split"]) else f"{stem}@{split}"
 
 

@@ -183,36 +183,6 @@ def complexity(bench: Bench | None, part: str, key: RunKey) -> Iterator[Finding]
                 yield Finding(what, letter, size, of["n"], seconds=min(times))
 
 
-def separation(bench: Bench | None, part: str, key: RunKey) -> Iterator[Finding]:
-    """Score methods on clusters as wide and prototypes as wrong as is asked for.
-
-    With a data set, measure where it lies instead.
-    """
-    if bench is not None:
-        data = bench.data(part)
-        if key.seed == 0:
-            for measure, value in where_it_lies(data).items():
-                yield Finding(measure, value=value)
-        return
-    settings = [("separation", x, 0.5) for x in (1, 1.5, 2, 3, 4, 6, 8, 12)]
-    settings += [("error", 6, x) for x in (0, 0.1, 0.25, 0.5, 0.75, 0.9)]
-    for what, apart, error in settings:
-        data = clusters(apart=apart, error=error, seed=key.seed)
-        for measure, value in where_it_lies(data).items():
-            yield Finding(measure, f"{what} {apart:g} {error:g}", value=value)
-        for name in COMPARED:
-            model = METHODS[name].make()
-            model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-            labels = model.adapt(data.X_unseen).labels_
-            share = per_class_accuracy(data.y_unseen, labels)
-            x = apart if what == "separation" else error
-            yield Finding(what, f"{name} {x:g}", value=share)
-
-
-COMPARED = ("cca-default", "cca-default-st", "eszsl-default", "eszsl-default-st",
-            "jedm-authors", "tstd-authors", "ast")  # fmt: skip
-
-
 def clusters(
     m: int = 2400, n: int = 600, p: int = 100, apart=6.0, error=0.5, seed: int = 0
 ) -> ZeroShotData:
@@ -233,48 +203,12 @@ def clusters(
     return ZeroShotData("made-up", X, names[y], table, names[40:])
 
 
-def where_it_lies(data: ZeroShotData) -> dict[str, float]:
-    """Measure, by the true labels, how far apart classes are and prototypes are off.
-
-    distance  of a class from the one nearest to it: that of their means over the
-              deviation of its rows along the line between them; root mean square
-    off       1 - r², with r the correlation of the unseen classes' means, as a ridge
-              from embeddings predicts them, with the means that they have
-    """
-    from unseen import RidgeToVisual
-
-    model = RidgeToVisual()
-    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
-    rows, truth = to_unit(np.asarray(data.X_unseen, dtype=float)), data.y_unseen
-    names = np.unique(truth[truth != ""])
-    groups = [rows[truth == name] for name in names]
-    M = np.array([group.mean(axis=0) for group in groups])
-    blur = np.array([group.var(axis=0).sum() / len(group) for group in groups])
-    ratios = []
-    for i, group in enumerate(groups):
-        others = np.arange(len(M)) != i
-        lines = (M - M[i])[others]
-        squares = np.einsum("ij,ij->i", lines, lines)
-        widths = ((group - M[i]) @ lines.T).var(axis=0) / squares
-        # Means of few rows are further apart than those of many.
-        ratios.append(((squares - blur[i] - blur[others]) / widths).min())
-    P = to_unit(data.class_embeddings.loc[names].to_numpy(float))
-    P = P @ model.coef_.T @ model.axes_.T
-    P, M = P - P.mean(axis=0), M - M.mean(axis=0)
-    r = np.vdot(P, M) / (np.linalg.norm(P) * np.linalg.norm(M))
-    return {
-        "distance": float(np.sqrt(max(np.mean(ratios), 0))),
-        "off": float(1 - max(r, 0) ** 2),
-    }
-
-
 TASKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "accuracy": accuracy,
     "statistics": statistics,
     "convergence": convergence,
     "latent": latent,
     "complexity": complexity,
-    "separation": separation,
 }
 
 

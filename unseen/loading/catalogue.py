@@ -13,27 +13,15 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from unseen._words import listed
 from unseen.loading.parts import RawData, readers
 from unseen.loading.tables import simple_name, standard_splits
 
-__all__ = ["FoundSet", "catalogue", "find_sets", "what_was_there"]
-
+__all__ = ["best_first", "catalogue", "is_named", "roles_of", "what_was_there"]
 
 SUFFIXES = (".npz", ".h5")  # of files that are looked into
-
-
-class FoundSet(NamedTuple):
-    """A set of the catalogue in one place; the lower the rank, the better for it."""
-
-    rank: int
-    path: str  # as ``load_data`` takes it
-    key: str  # of the catalogue
-    features: str
-    tables: dict[str, str]  # class table by the part it plays
-    named: bool  # whether the classes have names, so that it can be split by them
 
 
 @cache
@@ -43,10 +31,22 @@ def catalogue() -> dict[str, Any]:
     return tomllib.loads(text)
 
 
-def find_sets(folders: Sequence[str | os.PathLike[str]]) -> list[FoundSet]:
-    """Return every known set below some folders, the best for a set first."""
+def best_first(folders: Sequence[str | os.PathLike[str]], key: str) -> list[RawData]:
+    """Return what is a set of the catalogue below some folders, the best for it first.
+
+    VGG and the authors' files come first, AwA2 and shallow features last.
+    """
+    entry = catalogue()[key]
     there = look(*map(os.path.abspath, folders)).values()
-    return sorted(one for raw in there for one in known_sets(raw))
+    mine = [raw for raw in there if isinstance(raw, RawData) and is_set(raw, entry)]
+
+    def rank(raw: RawData) -> tuple[int, str]:
+        name = f"{raw.called('X')} {raw.where}".lower()
+        deep = ("vgg", "train.mat", "res", "googlenet", "decaf")
+        place = [word in name for word in deep] + [True]
+        return place.index(True) + 10 * (len(raw.y) > 1.1 * entry["rows"]), raw.where
+
+    return sorted(mine, key=rank)
 
 
 def what_was_there(folders: Sequence[str | os.PathLike[str]]) -> str:
@@ -56,7 +56,7 @@ def what_was_there(folders: Sequence[str | os.PathLike[str]]) -> str:
     for place, raw in look(*map(os.path.abspath, folders)).items():
         if isinstance(raw, str):
             seen.append(f"{place} ({raw})")
-        elif not list(known_sets(raw)):
+        elif not any(is_set(raw, entry) for entry in catalogue().values()):
             seen.append(f"{place} ({len(raw.class_names)} classes of another set)")
     names = [entry for folder in folders for entry in sorted(os.listdir(folder))[:20]]
     return (
@@ -95,44 +95,30 @@ def _below(place: Path, depth: int) -> Iterator[tuple[Path, RawData | str]]:
     yield from found or ([(place, f"{fault:.200}")] if fault else [])
 
 
-def known_sets(raw: RawData | str) -> Iterator[FoundSet]:
-    """Yield which sets of the catalogue, at most one, something is."""
-    if isinstance(raw, str):
-        return
-    named = list(raw.tables) != ["semantic"]  # the authors' program has no names
-    place, mine = Path(raw.where), {simple_name(name) for name in raw.class_names}
-    for key, entry in catalogue().items():
-        if "split" not in entry:
-            continue
-        split = standard_splits()[entry["split"]]
-        wanted = {simple_name(name) for name in (*split.seen, *split.unseen)}
-        right = len(wanted & mine) >= 0.95 * max(len(wanted), len(mine))
-        if not named and raw.unseen is not None:
-            right = (len(raw.unseen), len(mine)) == (len(split.unseen), len(wanted))
-        if right:
-            about = place.stem if place.is_file() else Path(raw.called("X")).name
-            known = entry.get("known", {}).get(place.stem, {})
-            rank, tables = _rank(raw, entry), _roles(entry, raw)
-            features = known.get("features", about)
-            yield FoundSet(rank, raw.where, key, features, tables, named)
+def is_set(raw: RawData, entry: dict[str, Any]) -> bool:
+    """Tell whether something is a set of the catalogue, by its classes."""
+    if "split" not in entry:
+        return False
+    split = standard_splits()[entry["split"]]
+    mine, wanted = (
+        {simple_name(name) for name in names}
+        for names in (raw.class_names, (*split.seen, *split.unseen))
+    )
+    if not is_named(raw) and raw.unseen is not None:
+        return (len(raw.unseen), len(mine)) == (len(split.unseen), len(wanted))
+    return len(wanted & mine) >= 0.95 * max(len(wanted), len(mine))
 
 
-def _roles(entry: dict[str, Any], raw: RawData) -> dict[str, str]:
+def is_named(raw: RawData) -> bool:
+    """Tell whether classes have names; the authors' program has none."""
+    return list(raw.tables) != ["semantic"]
+
+
+def roles_of(raw: RawData, entry: dict[str, Any]) -> dict[str, str]:
     """Return the class table for every part: by its name, or else by its width."""
-    if list(raw.tables) == ["semantic"]:
+    if not is_named(raw):
         width = raw.tables["semantic"].shape[1]
         return {"attributes" if width == entry["width"] else "words": "semantic"}
-    found = {}
-    for part, names in entry.items():
-        mine = [n for n in names if n in raw.tables] if isinstance(names, list) else []
-        if mine:
-            found[part] = mine[0]
-    return found
-
-
-def _rank(raw: RawData, entry: dict[str, Any]) -> int:
-    """Rank VGG and the authors' files first, AwA2 and shallow features last."""
-    name = f"{raw.called('X')} {raw.where}".lower()
-    deep = [word in name for word in ("vgg", "train.mat", "res", "googlenet", "decaf")]
-    place = deep.index(True) if any(deep) else len(deep)
-    return place + 10 * (len(raw.y) > 1.1 * entry["rows"])
+    lists = {part: names for part, names in entry.items() if isinstance(names, list)}
+    found = {part: [n for n in lists[part] if n in raw.tables] for part in lists}
+    return {part: names[0] for part, names in found.items() if names}

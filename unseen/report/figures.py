@@ -15,7 +15,6 @@ import pandas as pd
 
 from unseen.experiments.plan import Column, Plan
 from unseen.experiments.tables import in_column
-from unseen.methods import METHODS
 from unseen.report.page import FAINT, INK, new_figure
 
 if TYPE_CHECKING:
@@ -257,51 +256,11 @@ def draw_complexity(plan: Plan, mine: pd.DataFrame) -> Figure | None:
     return figure
 
 
-def draw_separation(plan: Plan, mine: pd.DataFrame) -> Figure | None:
-    """Draw accuracy against measured separation and error, and where real sets lie."""
-    made_up = mine[mine["data"] == "made-up"]
-    if made_up.empty:
-        return None
-    figure = new_figure(8.6, 4.2, 2)
-    means = made_up.groupby(["measure", "item"], sort=False)["value"].mean()
-    sides = {"separation": "distance", "error": "off"}
-    for axes, (what, measured) in zip(figure.axes, sides.items(), strict=True):
-        settings = [item for item in means[measured].index if item.startswith(what)]
-        places = [means[measured, item] for item in settings]
-        shares = means[what]
-        methods = dict.fromkeys(item.rsplit(" ", 1)[0] for item in shares.index)
-        for number, method in enumerate(methods):
-            own = [v for item, v in shares.items() if item.rsplit(" ", 1)[0] == method]
-            pair = number // 2 if method != "ast" else 4
-            style = line_style(pair) | {"ls": "-" if number % 2 or pair == 4 else ":"}
-            style |= {"ms": 4, "lw": 1.6}
-            style["mfc"] = style["color"] if number % 2 else "none"
-            name = METHODS[method].label if what == "separation" else None
-            axes.plot(places, 100 * np.array(own), label=name, **style)
-        found = found_in(plan, mine[mine.measure == measured])
-        real = sorted((one["value"].iloc[0], plain(c.head)) for c, one in found)
-        words: dict[str, Any] = {"rotation": 90, "size": 7, "color": INK}
-        height, side = (0.99, "top") if what == "separation" else (0.02, "bottom")
-        words |= {"va": side, "transform": axes.get_xaxis_transform()}
-        before = -np.inf
-        for place, head in real:  # beside its line, and not on the name before
-            axes.axvline(place, color=FAINT, lw=1)
-            near = place - before < 0.1 * np.ptp(places)
-            axes.text(place, height, head, ha="left" if near else "right", **words)
-            before = place
-    figure.axes[0].set_xlabel("separation: distance to the nearest class, in widths")
-    figure.axes[0].set_ylabel("per-class accuracy, %")
-    figure.axes[1].set(xlabel="how far prototypes are off (0 exact, 1 chance)")
-    finish(figure, 4)
-    return figure
-
-
 DRAWINGS: dict[str, Callable[[Plan, pd.DataFrame], Any]] = {
     "latent": draw_latent,
     "convergence": draw_convergence,
     "rates": draw_rates,
     "complexity": draw_complexity,
-    "separation": draw_separation,
     "workflow": draw_workflow,
 }
 

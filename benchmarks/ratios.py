@@ -50,12 +50,13 @@ from unseen import (  # noqa: E402
     JEDM,
     TSTD,
     AnchoredSelfTraining,
+    ClasswiseFolds,
     ClasswiseSearchCV,
     load_data,
 )
 from unseen.core.neighbours import neighbours  # noqa: E402
 from unseen.core.sums import sum_rows  # noqa: E402
-from unseen.trust.search import PAPER_STAGES  # noqa: E402
+from unseen.trust.search import PAPER_GRID  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 
@@ -357,11 +358,13 @@ def flagship_cases() -> Iterator[Case]:
         )
 
     def search():
-        stages = list(PAPER_STAGES)
-        tstd = ClasswiseSearchCV(
-            TSTD(), stages, in_stages=True, transductive=[False, True]
-        )
-        return tstd.fit(X, y, class_embeddings=table)
+        folds, tstd = ClasswiseFolds(X, y), TSTD()
+        for names, adapts in ((("alpha", "beta"), False), (("lam", "mu"), True)):
+            grid = dict.fromkeys(names, PAPER_GRID)
+            found = ClasswiseSearchCV(tstd, grid, transductive=adapts)
+            found.fit(folds, class_embeddings=table)
+            tstd.set_params(**found.best_params_)
+        return found
 
     name = "search of the paper, CUB: 5 folds × (25 + 25)"
     yield Case(name, "X.T @ X", search, gram, "≤ 20", repeat=2)

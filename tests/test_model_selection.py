@@ -19,7 +19,7 @@ from unseen import (
     per_class_accuracy,
 )
 from unseen.models.jedm import READINGS
-from unseen.trust.search import PAPER_STAGES, deal_classes
+from unseen.trust.search import PAPER_GRID, deal_classes
 
 
 @pytest.fixture
@@ -71,25 +71,6 @@ def test_the_winner_is_fitted_on_all_seen_classes(problem):
     assert_array_equal(search.best_estimator_.competing_classes_, table.index[11:])
 
 
-def test_stages_keep_what_won_before(problem):
-    X, y, table, _ = problem
-    search = ClasswiseSearchCV(
-        TSTD(n_components=6),
-        PAPER_STAGES,
-        n_folds=2,
-        in_stages=True,
-        transductive=[False, True],
-    ).fit(X, y, class_embeddings=table)
-    results = search.cv_results_
-    assert len(results["params"]) == 50
-    first, second = results["stage"] == 0, results["stage"] == 1
-    best_first = results["params"][results["mean_test_score"][first].argmax()]
-    for params in np.array(results["params"])[second]:
-        assert {k: params[k] for k in best_first} == best_first
-    assert search.best_score_ == results["mean_test_score"][second].max()
-    assert results["stage"][search.best_index_] == 1
-
-
 def test_a_list_of_grids_is_searched_as_one(problem):
     X, y, table, _ = problem
     grids = [{"alpha": [0.1, 10.0]}, {"alpha": [1.0], "lam": [0.1, 1.0, 10.0]}]
@@ -100,7 +81,6 @@ def test_a_list_of_grids_is_searched_as_one(problem):
 
     whole, parts = searched(grids), [searched(grid) for grid in grids]
     assert whole.cv_results_["params"] == list(ParameterGrid(grids))
-    assert not np.any(whole.cv_results_["stage"])
     scores = [part.cv_results_["mean_test_score"] for part in parts]
     close(whole.cv_results_["mean_test_score"], np.concatenate(scores))
     splits = [whole.cv_results_[f"split{k}_test_score"] for k in range(3)]
@@ -143,10 +123,6 @@ def test_what_cannot_be_searched_is_refused(problem):
         ClasswiseSearchCV(JEDM(), {"alpha": [1.0]}, n_folds=6).fit(
             X, y, class_embeddings=table
         )
-    with pytest.raises(ValueError, match="transductive has 1 entries for 2 stages"):
-        ClasswiseSearchCV(
-            TSTD(), PAPER_STAGES, in_stages=True, transductive=[True]
-        ).fit(X, y, class_embeddings=table)
 
 
 def test_searches_that_share_folds_find_what_they_find_alone(problem):
@@ -195,11 +171,11 @@ def test_weights_that_are_fitted_together_score_as_one_by_one(
 @pytest.mark.parametrize(
     ("model", "grid", "adapts"),
     [
-        (TSTD(n_components=6), list(PAPER_STAGES), [False, True]),
-        (AnchoredSelfTraining(), [{"kappa": [1.0, 9.0], "n_axes": [3, 5, 8]}], [True]),
-        (JEDM(), [{"unit_rows": [True, False], "n_axes": [3, 5]}], [False]),
-        (TSTD(random_state=np.random.RandomState(0)), [{"mu": [0.1, 1, 9]}], [True]),
-        (DeViSE(), [{"learning_rate": [0.01, 1.0]}], [False]),
+        (TSTD(n_components=6), {"alpha": PAPER_GRID, "lam": PAPER_GRID}, True),
+        (AnchoredSelfTraining(), {"kappa": [1.0, 9.0], "n_axes": [3, 5, 8]}, True),
+        (JEDM(), {"unit_rows": [True, False], "n_axes": [3, 5]}, False),
+        (TSTD(random_state=np.random.RandomState(0)), {"mu": [0.1, 1, 9]}, True),
+        (DeViSE(), {"learning_rate": [0.01, 1.0]}, False),
     ],
     ids=["paper", "axes", "two kinds of sums", "one source of numbers", "rows"],
 )
@@ -218,9 +194,7 @@ def test_a_search_finds_the_same_on_any_number_of_threads(
 
     for n in (1, 3):
         monkeypatch.setattr("unseen.trust.search.n_threads", lambda n=n: n)
-        search = ClasswiseSearchCV(
-            clone(model), grid, n_folds=2, in_stages=True, transductive=adapts
-        )
+        search = ClasswiseSearchCV(clone(model), grid, n_folds=2, transductive=adapts)
         search.set_params(scoring=scoring).fit(X, y, class_embeddings=table)
         made.append(search.cv_results_)
     assert made[0]["params"] == made[1]["params"]

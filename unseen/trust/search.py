@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import copy
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import reduce
 from itertools import product
 from operator import add
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -52,15 +52,8 @@ from unseen.core.sums import (
 from unseen.progress import steps
 from unseen.trust.metrics import per_class_accuracy
 
-if TYPE_CHECKING:
-    from sklearn.model_selection import ParameterGrid
-
-# The grid of the paper, for all four weights of TSTD.
+# Of the paper: alpha and beta are searched first, then lam and mu.
 PAPER_GRID = (0.01, 0.1, 1.0, 10.0, 100.0)
-PAPER_STAGES = (
-    {"alpha": list(PAPER_GRID), "beta": list(PAPER_GRID)},
-    {"lam": list(PAPER_GRID), "mu": list(PAPER_GRID)},
-)
 
 
 @dataclass(eq=False, repr=False)
@@ -72,15 +65,12 @@ class ClasswiseSearchCV(Around):
     estimator : zero-shot model
         Cloned, never changed.
     param_grid : dict, or list of dicts
-        Candidate values by parameter name; a list is the union of its grids, or
-        with ``in_stages=True`` a sequence: each grid is searched with the winners
-        of those before it.
+        Candidate values by parameter name; a list is the union of its grids.
     n_folds : int, default=5
         Folds; five hold out 20 % of the seen classes each.
-    transductive : bool or list of bool, default=True
+    transductive : bool, default=True
         Call ``adapt`` on the pseudo-unseen rows where the estimator has it, so
-        that the whole procedure is judged; one entry per stage if ``in_stages``.
-    in_stages : bool, default=False
+        that the whole procedure is judged.
     scoring : callable, default=None
         ``scoring(y_true, y_pred)``, greater is better; by default
         ``per_class_accuracy``.
@@ -96,7 +86,7 @@ class ClasswiseSearchCV(Around):
         zero-shot model does, the search does by it.
     cv_results_ : dict of arrays
         ``params``, ``split0_test_score`` …, ``mean_test_score``,
-        ``std_test_score``, ``rank_test_score`` and ``stage``.
+        ``std_test_score`` and ``rank_test_score``.
     folds_ : list of ndarray
         Names of the classes each fold held out.
 
@@ -115,8 +105,7 @@ class ClasswiseSearchCV(Around):
     param_grid: Any
     _: KW_ONLY
     n_folds: TwoOrMore = 5
-    transductive: bool | list[bool] = True
-    in_stages: bool = False
+    transductive: bool = True
     scoring: Annotated[Callable | None, callable, None] = None
     random_state: Seed = 0
 
@@ -136,33 +125,26 @@ class ClasswiseSearchCV(Around):
         -------
         self
         """
-        stages, estimator, whole = self._stages(), self._estimator(), X
+        from sklearn.model_selection import ParameterGrid  # slow to import
+
+        estimator, whole = self._estimator(), X
         if not isinstance(whole, ClasswiseFolds):
             whole = ClasswiseFolds(
                 X, y, n_folds=self.n_folds, random_state=self.random_state
             )
         table, _ = encode(whole.y, class_embeddings)
         seen, scoring = whole.seen_table(table), self.scoring or per_class_accuracy
-        points: list[dict[str, Any]] = []
-        winner: dict[str, Any] = {}
-        scores = np.empty((0, len(whole.folds)))
-        n_steps = sum(len(grid) for grid, _ in stages) * len(whole.folds)
-        with steps("searching", n_steps) as advance:
-            for grid, adapt in stages:
-                tried = [{**winner, **point} for point in grid]
-                found = score_on_folds(
-                    estimator, tried, whole, seen, adapt, scoring, advance
-                )
-                best = int(found.mean(axis=1).argmax())
-                self.best_index_, winner = len(points) + best, tried[best]
-                points, scores = points + tried, np.vstack([scores, found])
-        fitted = clone(estimator).set_params(**winner)
-        whole.fit_all(fitted, class_embeddings, table)
-        stage = np.repeat(np.arange(len(stages)), [len(grid) for grid, _ in stages])
+        points = list(ParameterGrid(self.param_grid))
+        with steps("searching", len(points) * len(whole.folds)) as advance:
+            scores = score_on_folds(
+                estimator, points, whole, seen, self.transductive, scoring, advance
+            )
         mean = scores.mean(axis=1)
+        best = self.best_index_ = int(mean.argmax())
+        fitted = clone(estimator).set_params(**points[best])
+        whole.fit_all(fitted, class_embeddings, table)
         names = sorted({name for point in points for name in point})
         self.cv_results_ = {
-            "stage": stage,
             "params": points,
             **{f"param_{n}": [point.get(n) for point in points] for n in names},
             **{f"split{i}_test_score": own for i, own in enumerate(scores.T)},
@@ -170,25 +152,9 @@ class ClasswiseSearchCV(Around):
             "std_test_score": scores.std(axis=1),
             "rank_test_score": (mean[:, None] < mean).sum(axis=1) + 1,
         }
-        self.best_params_, self.best_score_ = winner, float(mean[self.best_index_])
+        self.best_params_, self.best_score_ = points[best], float(mean[best])
         self.folds_ = [whole.names[~fold.train] for fold in whole.folds]
         return self._hold(fitted)._note_features(whole.X_given)
-
-    def _stages(self) -> list[tuple[ParameterGrid, bool]]:
-        """Return (grid, transductive) of every stage."""
-        from sklearn.model_selection import ParameterGrid  # slow to import
-
-        staged = self.in_stages and not isinstance(self.param_grid, Mapping)
-        grids = list(self.param_grid) if staged else [self.param_grid]
-        stages = [ParameterGrid(grid) for grid in grids]
-        if isinstance(self.transductive, Sequence):
-            if len(self.transductive) != len(stages):
-                raise ValueError(
-                    f"transductive has {len(self.transductive)} entries for "
-                    f"{len(stages)} stages. Give one for each stage, or one bool."
-                )
-            return list(zip(stages, self.transductive, strict=True))
-        return [(stage, self.transductive) for stage in stages]
 
     @property
     def best_estimator_(self):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from complexity import clusters
 
 from unseen import RidgeToVisual
 from unseen.core.linalg import to_unit
@@ -17,7 +18,7 @@ from unseen.data import ZeroShotData
 from unseen.experiments.bench import Bench
 from unseen.experiments.plan import Plan
 from unseen.experiments.run import Finding, RunKey
-from unseen.experiments.tasks import TASKS, clusters
+from unseen.experiments.tasks import TASKS
 from unseen.methods import METHODS
 from unseen.report.figures import DRAWINGS, finish, found_in, line_style, plain
 from unseen.report.page import FAINT, INK, new_figure

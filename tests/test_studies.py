@@ -72,6 +72,15 @@ def test_a_task_finds_what_its_table_shows(task):
     assert any(part.replace(".", "").isdigit() for part in written.split())
 
 
+def test_time_is_drawn_with_its_exponent():
+    kinds = product(("fit", "adapt", "predict"), "mn", range(4))
+    sizes = [Finding(k, x, 1000 * 2**i, 10, seconds=2.0**i) for k, x, i in kinds]
+    results = as_results(sizes, "complexity", "made-up", "", "", 0)
+    figure = draw_plan(laboratory.study_plan("complexity"), results)
+    labels = [line.get_label() for line in figure.axes[0].get_lines()]
+    assert labels[0] == "fit, m from 1,000: ∝ m^1.00"  # it doubles with m
+
+
 def test_gains_are_drawn_against_how_far_classes_are_apart():
     sides = product(("separation", "error"), ("tstd-authors", "ast"), (1, 2))
     made_up = [

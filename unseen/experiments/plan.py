@@ -181,8 +181,7 @@ def plan_names() -> tuple[str, ...]:
 ORDER = (
     "fig1",
     *(f"table{number}" for number in range(2, 7)),
-    *("fig3", "fig4", "fig5", "complexity"),
-    *("gains", "readings"),
+    *("fig3", "fig4", "fig5", "gains", "readings"),
 )
 
 

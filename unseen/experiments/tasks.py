@@ -10,16 +10,13 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-import pandas as pd
 
 from unseen.core.classes import encode
 from unseen.core.linalg import to_unit
-from unseen.data import ZeroShotData
 from unseen.experiments.bench import Bench
 from unseen.experiments.run import Finding, RunKey
 from unseen.loading.tables import simple_name, standard_splits
@@ -155,60 +152,11 @@ def latent(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
         yield Finding("prototype y", str(name), value=y)
 
 
-def complexity(bench: Bench | None, part: str, key: RunKey) -> Iterator[Finding]:
-    """Time JEDM's fit and TSTD's adapt on made-up data while one size grows."""
-    from unseen.models.jedm import Reading
-    from unseen.transduction.tstd import TSTD
-
-    usual = {"m": 8000, "p": 256, "d": 100, "n": 4000}
-    smallest = {"m": 4000, "p": 128, "d": 50, "n": 2000}
-    for letter, least in smallest.items():
-        for size in (least, 2 * least, 4 * least, 8 * least):
-            of = usual | {letter: size}
-            data = clusters(of["m"], of["n"], of["p"])
-            few, axes = Reading(max_iter=10), min(of["p"], 100)
-            model = TSTD(few, n_components=of["d"], n_axes=axes)
-            labelled = {"y": data.y_seen, "class_embeddings": data.class_embeddings}
-            work = {
-                "fit": partial(model.fit, data.X_seen, **labelled),
-                "adapt": partial(model.adapt, data.X_unseen),
-                "predict": partial(model.predict, data.X_unseen),
-            }
-            for what, do in work.items():
-                times = []
-                for _ in range(3):
-                    start = time.process_time()
-                    do()
-                    times.append(time.process_time() - start)
-                yield Finding(what, letter, size, of["n"], seconds=min(times))
-
-
-def clusters(
-    m: int = 2400, n: int = 600, p: int = 100, apart=6.0, error=0.5, seed: int = 0
-) -> ZeroShotData:
-    """Return m rows of 40 seen and n of 10 unseen classes, round clusters of width 1.
-
-    Class means are ``apart`` from each other, in root mean square; a share ``error`` of
-    their squares is not what a linear map of the embeddings gives.
-    """
-    rng = np.random.default_rng(seed)
-    Z = rng.normal(size=(50, 10))
-    linear = Z @ rng.normal(size=(10, p)) / np.sqrt(10)
-    M = np.sqrt(1 - error) * linear + np.sqrt(error) * rng.normal(size=(50, p))
-    M *= apart / np.sqrt(2 * p)
-    y = np.repeat(np.arange(50), np.repeat([m // 40, n // 10], [40, 10]))
-    names = np.array([f"class {i:02d}" for i in range(50)])
-    table = pd.DataFrame(Z @ rng.normal(size=(10, 85)), index=names)
-    X = M[y] + rng.normal(size=(len(y), p))
-    return ZeroShotData("made-up", X, names[y], table, names[40:])
-
-
 TASKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "accuracy": accuracy,
     "statistics": statistics,
     "convergence": convergence,
     "latent": latent,
-    "complexity": complexity,
 }
 
 

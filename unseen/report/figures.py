@@ -218,49 +218,10 @@ def accuracy_by_rate(found: pd.DataFrame) -> tuple[pd.DataFrame, float]:
     return shares.agg(["mean", "std"]).fillna(0.0), 100 * float(by_row)
 
 
-def draw_complexity(plan: Plan, mine: pd.DataFrame) -> Figure | None:
-    """Draw time against size on logarithmic scales, with the fitted exponent."""
-    from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
-
-    if mine.empty:
-        return None
-    figure = new_figure(7.4, 4.0, 2, sharey=False)
-    lines = {"m": "fit", "p": "fit", "d": "fit", "n": "adapt"}
-    for number, (letter, what) in enumerate(lines.items()):
-        for axes, measure in zip(figure.axes, (what, "predict"), strict=True):
-            own = mine[(mine.measure == measure) & (mine.item == letter)]
-            if own.empty:
-                continue
-            own = own.sort_values("round")
-            sizes, times = own[["round", "seconds"]].to_numpy(float).T
-            slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
-            label: Any = (
-                f"{what}, {letter} from {sizes[0]:,.0f}: ∝ {letter}^{slope:.2f}"
-            )
-            if measure == "predict":
-                label, times = None, 1000 * times / own["value"].to_numpy(float)
-            axes.plot(sizes / sizes[0], times, label=label, **line_style(number))
-    left, right = figure.axes
-    left.set_ylabel("seconds")
-    right.set_ylabel("predict, milliseconds a row")
-    right.axhline(0.01, color=INK, lw=0.8, ls=":")
-    right.text(1, 0.0105, "the paper: 0.01", size=8, color=INK)
-    for axes in figure.axes:
-        axes.set(xscale="log", yscale="log", xlabel="size, times the smallest")
-        axes.set_xticks([1, 2, 4, 8])
-        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(ScalarFormatter())
-            axis.set_minor_formatter(NullFormatter())
-    finish(figure, 2)
-    return figure
-
-
 DRAWINGS: dict[str, Callable[[Plan, pd.DataFrame], Any]] = {
     "latent": draw_latent,
     "convergence": draw_convergence,
     "rates": draw_rates,
-    "complexity": draw_complexity,
     "workflow": draw_workflow,
 }
 

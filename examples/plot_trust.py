@@ -13,7 +13,7 @@ from unseen import expected_calibration_error, reliability_curve, risk_coverage
 from unseen.experiments import run_demo
 
 result = run_demo()
-model, truth = result.model, result.photos.truth
+model, truth = result.model, result.items.truth
 right = model.labels_ == truth
 trust = model.reliability_
 print(f"labels right {right.mean():.3f}, reliability on average {trust.mean():.3f}")

@@ -66,7 +66,7 @@ def test_results_are_made_again_by_the_command_that_made_them(tmp_path, monkeypa
     monkeypatch.chdir(tmp_path)
     (tmp_path / "quick.toml").write_text(quick_plan("eszsl"))
     result = make_result(["ant", "bee"])
-    monkeypatch.setattr("unseen.experiments.demo.run_demo", lambda: result)
+    monkeypatch.setattr("unseen.experiments.run_demo", lambda texts: result)
     for command in (["demo", "--out", "r"], ["reproduce", "quick.toml", "--out", "s"]):
         assert run(*command).exit_code == 0
         assert run(*command).exit_code == 0

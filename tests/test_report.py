@@ -5,6 +5,7 @@ from types import SimpleNamespace
 from urllib.parse import urljoin, urlsplit
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from tests.pages import Page
@@ -28,19 +29,20 @@ def make_result(names, n_photos=40):
     photos = SimpleNamespace(
         classes=names,
         truth=truth,
-        paths=[f"{name}{i}.jpg" for i, name in enumerate(truth)],
         jpegs=load_photos().jpegs[:n_photos],
     )
+    trust = rng.random(n_photos)
     model = SimpleNamespace(
         projected_=before,
         labels_=after,
-        second_=first,
-        reliability_=rng.random(n_photos),
-        first_trusted_=rng.integers(0, 3, n_photos),
+        answer=lambda: pd.DataFrame(
+            {"label": after, "reliability": trust, "second": first, "first_trusted": 1}
+        ),
         rounds_=[SimpleNamespace(labels=first), SimpleNamespace(labels=after)],
         stopped_because_="<b>It stopped.</b>",
     )
-    return DemoResult(photos, model)
+    ids = [f"{name}{i}.jpg" for i, name in enumerate(truth)]
+    return DemoResult(photos, ids, model)
 
 
 def page_of(result, tmp_path):
@@ -73,7 +75,7 @@ def test_hostile_names_stay_text(tmp_path):
 def test_the_numbers_are_the_results(tmp_path):
     result = make_result(PLAIN)
     html = page_of(result, tmp_path).replace("\N{NO-BREAK SPACE}", " ")
-    truth, labels = result.photos.truth, result.model.labels_
+    truth, labels = result.items.truth, result.model.labels_
     after = [np.mean(labels[truth == name] == name) for name in PLAIN]
     assert result.after == pytest.approx(np.mean(after))
     for share in [result.before, result.after, result.chance, *after]:
@@ -92,11 +94,11 @@ def test_the_gallery_holds_each_photo_once_by_reliability(tmp_path):
         assert [photo[3] for photo in rows[name]] == mine["second"].tolist()
         places = dict(zip(frame["id"], range(len(frame)), strict=True))
         for file, path, _, _, _, truth, original in rows[name]:
-            assert (folder / file).read_bytes() == result.photos.jpegs[places[path]]
-            assert truth == result.photos.truth[places[path]]
+            assert (folder / file).read_bytes() == result.items.jpegs[places[path]]
+            assert truth == result.items.truth[places[path]]
             assert original is None  # the demo's photos are in no folder
-    doubtful = int((result.model.reliability_ < 0.5).sum())
-    wrong = int((result.model.labels_ != result.photos.truth).sum())
+    doubtful = int((frame["reliability"] < 0.5).sum())
+    wrong = int((result.model.labels_ != result.items.truth).sum())
     text = " ".join(gallery.split())
     assert f"{doubtful} are doubtful" in text and f"{wrong} are wrong" in text
 

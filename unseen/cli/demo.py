@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -15,9 +15,6 @@ from unseen.cli.options import (
     print_json,
     say,
 )
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 EXAMPLES = examples(
     "unseen demo",
@@ -49,13 +46,32 @@ def demo(
 
     check_results(out, question, page, labels, force=force)
     say("Labelling by the names, then learning from the unlabelled items ...", err=True)
-    numbers, by_class = (run_texts if texts else run_photos)(page, labels)
+    from unseen.experiments import run_demo
+    from unseen.labels import write_labels
+    from unseen.report.demo import write_demo_report
+    from unseen.review.origins import Origin, note_origin
+    from unseen.texts.bundled import TEXTS
+
+    result = run_demo(texts=texts)
+    write_demo_report(result, page)
+    write_labels(result.labels().assign(sure="unchecked"), labels)
+    names = list(result.items.classes)
+    origin = Origin("demo", names=names)
+    if texts:
+        origin = Origin("texts", str(TEXTS), names=names, column="text", id="id")
+    note_origin(labels, origin)
+    by_class = result.by_class()
     if as_json:
-        shares = {"by_class": by_class.to_dict("index")}
-        print_json(numbers | shares | {"report": page, "labels": labels})
+        about = "200 bundled texts" if texts else "1,000 test photos of CIFAR-10"
+        shares = {name: getattr(result, name) for name in ("before", "after", "chance")}
+        rounds = {"by_round": result.by_round(), "by_class": by_class.to_dict("index")}
+        print_json(
+            {"data": about, "metric": "per-class accuracy", **shares, **rounds}
+            | {"report": page, "labels": labels}
+        )
         return
     items = "texts" if texts else "photos"
-    before, after = 100 * numbers["before"], 100 * numbers["after"]
+    before, after = 100 * result.before, 100 * result.after
     rows = [*(100 * by_class).itertuples(name=None), ("mean", before, after)]
     say(
         f"{items.capitalize()} of each class that got the right label, in %",
@@ -64,52 +80,9 @@ def demo(
             f"{row[0]:<12}{row[1]:>8.1f}{row[2]:>8.1f}{row[2] - row[1]:>+8.1f}"
             for row in rows
         ),
-        f"{200 if texts else 1000:,} {items}, none labelled: {before:.1f} % right by "
+        f"{len(result.items.truth):,} {items}, none labelled: {before:.1f} % right by "
         f"the names alone, {after:.1f} % after learning from the {items}. "
         "Guessing would give 10 %.",
         f"See all {items}: open {page}",
         f"Check some, correct some, and it learns: {command_line('review', labels)}",
     )
-
-
-def run_photos(page: Path, labels: Path) -> tuple[dict[str, Any], pd.DataFrame]:
-    """Label the photos, write pages and table; return shares that are right."""
-    from unseen.experiments import demo
-    from unseen.labels import write_labels
-    from unseen.report.demo import write_demo_report
-    from unseen.review.origins import Origin, note_origin
-
-    result = demo.run_demo()
-    write_demo_report(result, page)
-    write_labels(result.labels().assign(sure="unchecked"), labels)
-    note_origin(labels, Origin("demo", names=list(result.photos.classes)))
-    about = {"data": "1,000 test photos of CIFAR-10", "metric": "per-class accuracy"}
-    shares = {name: getattr(result, name) for name in ("before", "after", "chance")}
-    return {**about, **shares, "by_round": result.by_round()}, result.by_class()
-
-
-def run_texts(page: Path, labels: Path) -> tuple[dict[str, Any], pd.DataFrame]:
-    """Label the texts, write page and table; return shares that are right."""
-    import pandas as pd
-
-    from unseen.labels import write_labels
-    from unseen.report.gallery import TextPage
-    from unseen.review.origins import Origin, note_origin
-    from unseen.texts import NamedTexts, label_texts, load_demo_texts
-    from unseen.texts.bundled import TEXTS
-
-    demo = load_demo_texts()
-    table = label_texts(demo.texts, demo.classes)
-    table["id"] = demo.ids
-    shown = TextPage(demo.classes)
-    shown.add(table)
-    write_labels(table.assign(sure="unchecked"), labels)
-    origin = Origin("texts", str(TEXTS), names=demo.classes, column="text", id="id")
-    note_origin(labels, origin)
-    shown.write(page, title="200 texts, ten names", about=table.attrs["message"])
-    by_names = NamedTexts().fit(demo.classes).predict(demo.texts)
-    answers = {"before": by_names, "after": table["label"].to_numpy(str)}
-    right = pd.DataFrame({when: one == demo.truth for when, one in answers.items()})
-    by_class = right.groupby(demo.truth).mean().loc[list(demo.classes)]
-    about = {"data": "200 bundled texts", "metric": "per-class accuracy"}
-    return {**about, **dict(by_class.mean())}, by_class

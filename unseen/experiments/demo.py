@@ -1,15 +1,18 @@
-"""The demo: a thousand photos, ten class names, no labelled photo."""
+"""The demo: a thousand photos or 200 texts, ten class names, and no label."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import pandas as pd
 
 from unseen.labels import label_table
-from unseen.photos.bundled import BundledPhotos, load_photos
+from unseen.named import NamedItems
+from unseen.photos.bundled import load_photos
 from unseen.photos.named import NamedPhotos
+from unseen.texts import NamedTexts, load_demo_texts
 from unseen.trust.metrics import per_class_accuracy
 
 __all__ = ["DemoResult", "run_demo"]
@@ -17,56 +20,53 @@ __all__ = ["DemoResult", "run_demo"]
 
 @dataclass(frozen=True, eq=False)
 class DemoResult:
-    """What became of the bundled photos."""
+    """What became of the bundled photos or texts."""
 
-    photos: BundledPhotos  # their ``truth`` is used for scoring only
-    model: NamedPhotos  # fitted on the names and adapted to the photos
+    items: Any  # their ``truth`` is used for scoring only
+    ids: list[str]
+    model: NamedItems  # fitted on the names and adapted to the items
 
     @cached_property
     def before(self) -> float:
         """Mean accuracy per class by the names alone."""
-        return per_class_accuracy(self.photos.truth, self.model.projected_)
+        return per_class_accuracy(self.items.truth, self.model.projected_)
 
     @cached_property
     def after(self) -> float:
         """Mean accuracy per class after adapting to the photos."""
-        return per_class_accuracy(self.photos.truth, self.model.labels_)
+        return per_class_accuracy(self.items.truth, self.model.labels_)
 
     @property
     def chance(self) -> float:
         """Mean accuracy per class of guessing."""
-        return 1 / len(self.photos.classes)
+        return 1 / len(self.items.classes)
 
     def by_round(self) -> list[float]:
         """Mean accuracy per class by the names alone, and after every round."""
-        truth = self.photos.truth
+        truth = self.items.truth
         answers = [one.labels for one in self.model.rounds_ if one.labels is not None]
         return [self.before, *(per_class_accuracy(truth, one) for one in answers)]
 
     def by_class(self) -> pd.DataFrame:
-        """Return the share of each class's photos with its label, before and after."""
-        truth = self.photos.truth
+        """Return the share of each class's items with its label, before and after."""
+        truth = self.items.truth
         answers = {"before": self.model.projected_, "after": self.model.labels_}
         right = pd.DataFrame({when: one == truth for when, one in answers.items()})
-        return right.groupby(truth).mean().loc[self.photos.classes]
+        return right.groupby(truth).mean().loc[list(self.items.classes)]
 
     def labels(self) -> pd.DataFrame:
-        """Return the answer for every photo, as ``unseen label`` writes it."""
-        return label_table(
-            self.model.labels_,
-            ids=self.photos.paths,
-            reliability=self.model.reliability_,
-            second=self.model.second_,
-            first_trusted=self.model.first_trusted_,
-        )
+        """Return all answers, as ``unseen label`` writes them."""
+        answers = self.model.answer()
+        return label_table(answers.pop("label").to_numpy(), ids=self.ids, **answers)
 
 
-def run_demo() -> DemoResult:
-    """Label the bundled photos by ten names, before and after adapting.
+def run_demo(*, texts: bool = False) -> DemoResult:
+    """Label the bundled photos or texts by ten names, before and after adapting.
 
-    No photo comes with a label: names become prototypes through the classes an image
-    classifier knows by name, and self-training adapts them to the photos. The true
-    labels are used to score, and for nothing else. Nothing is drawn at random.
+    No item comes with a label: names become prototypes through the classes an image
+    classifier knows by name, or through their word vectors, and self-training adapts
+    them to the items. The true labels are used to score, and for nothing else. Nothing
+    is drawn at random.
 
     Returns
     -------
@@ -80,6 +80,10 @@ def run_demo() -> DemoResult:
     >>> result.chance < result.before < result.after
     True
     """
+    if texts:
+        demo = load_demo_texts()
+        by_texts = NamedTexts().fit(demo.classes).adapt(demo.texts)
+        return DemoResult(demo, demo.ids, by_texts)
     photos = load_photos()
     model = NamedPhotos(photos.image_encoder, photos.text_encoder).fit(photos.classes)
-    return DemoResult(photos, model.adapt(photos.features))
+    return DemoResult(photos, photos.paths, model.adapt(photos.features))

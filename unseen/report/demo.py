@@ -1,4 +1,4 @@
-"""The page of the demo: the photos to look at, and what adapting did."""
+"""The pages of the demo: the photos or texts, and what adapting did."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -8,7 +8,7 @@ import numpy as np
 import unseen
 from unseen._command import program
 from unseen.experiments.demo import DemoResult
-from unseen.report.gallery import write_gallery
+from unseen.report.gallery import TextPage, write_gallery
 
 __all__ = ["write_demo_report"]
 
@@ -16,17 +16,22 @@ __all__ = ["write_demo_report"]
 def write_demo_report(result: DemoResult, path: Path) -> Path:
     """Write a demo's outcome as a page: the photos first, then what happened, folded.
 
-    Small copies of the photos go into a folder beside it.
+    Small copies of the photos go into a folder beside it. The page of texts has the
+    texts alone.
     """
-    photos, model = result.photos, result.model
+    items, model, table = result.items, result.model, result.labels()
+    if hasattr(items, "texts"):
+        page = TextPage(items.classes)
+        page.add(table.assign(text=items.texts))
+        return page.write(path, title="200 texts, ten names", about=model.message_)
     answers = [model.projected_, *(one.labels for one in model.rounds_)]
     return write_gallery(
-        result.labels(),
+        table,
         path,
-        thumbnails=photos.jpegs.__getitem__,
-        title=f"{len(photos.truth):,} photos, {len(photos.classes)} names, no label",
-        classes=photos.classes,
-        truth=photos.truth.tolist(),
+        thumbnails=items.jpegs.__getitem__,
+        title=f"{len(items.truth):,} photos, {len(items.classes)} names, no label",
+        classes=items.classes,
+        truth=items.truth.tolist(),
         doubtful=0.5,
         template="demo.html",
         version=unseen.__version__,

@@ -252,11 +252,11 @@ def test_a_checkpoint_that_was_replaced_is_another_encoder(
         ).exit_code
         ids[kind] = pd.read_csv(table)["id"].astype(str).tolist()
         find_features(ids[kind], find_origin(table))
-    encode = ["encode", photos, "--encoder", path, "--out", features, "--json"]
-    assert json.loads(run(*encode).output)["encoded_now"] == 0  # all is known
+    encode = ["encode", photos, "--encoder", path, "--out", features]
+    assert "(0 encoded now" in run(*encode).output  # all is known
     moved = shutil.copy(path, tmp_path / "moved.safetensors")
     encode[3] = moved  # the digest is what counts, not the path
-    assert json.loads(run(*encode, "--force").output)["encoded_now"] == 0
+    assert "(0 encoded now" in run(*encode, "--force").output
     others = ["--out", tmp_path / "b.csv", "--force"]
     for kind, model in models.items():  # a file leads to no other file
         again = ["label", tmp_path / kind, "--model", model, *others]

@@ -9,7 +9,6 @@ import typer
 
 from unseen._command import command_line
 from unseen.cli.options import (
-    AsJson,
     Column,
     DataOptions,
     Force,
@@ -18,7 +17,6 @@ from unseen.cli.options import (
     Tables,
     Unseen,
     examples,
-    print_json,
     say,
 )
 
@@ -45,7 +43,6 @@ def compare(
     ),
     jobs: Annotated[int, typer.Option(min=1, help="Processes at once.")] = 2,
     force: Force = False,
-    as_json: AsJson = False,
 ) -> None:
     """Compare methods on DATA: which is best, and how certain that is.
 
@@ -79,14 +76,7 @@ def compare(
     table = make_table(plan, found)
     page = write_experiment_report(results, plans=[plan])[0]
     ends = found[found.measure == "failed"]
-    if as_json:
-        rows = {
-            label: dict(zip(table.heads[0][1], cells, strict=True))
-            for label, cells in table.rows
-        }
-        print_json({"table": rows, "results": results, "report": page})
-    else:
-        say(*table.to_markdown().split("\n"), "", f"Open {page}")
+    say(*table.to_markdown().split("\n"), "", f"Open {page}")
     for _, line in ends.iterrows():
         say(f"{line.method} failed: {line.note}", err=True)
     if len(ends):

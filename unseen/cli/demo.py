@@ -9,10 +9,8 @@ import typer
 
 from unseen._command import command_line
 from unseen.cli.options import (
-    AsJson,
     Force,
     examples,
-    print_json,
     say,
 )
 
@@ -20,7 +18,6 @@ EXAMPLES = examples(
     "unseen demo",
     "unseen demo --out photos-demo",
     "unseen demo --texts",
-    "unseen demo --json > demo.json",
 )
 
 
@@ -32,7 +29,6 @@ def demo(
         bool, typer.Option("--texts", help="Label 200 short texts instead of photos.")
     ] = False,
     force: Force = False,
-    as_json: AsJson = False,
 ) -> None:
     """Label 1,000 photos by ten class names, without a single labelled photo.
 
@@ -61,15 +57,6 @@ def demo(
         origin = Origin("texts", str(TEXTS), names=names, column="text", id="id")
     note_origin(labels, origin)
     by_class = result.by_class()
-    if as_json:
-        about = "200 bundled texts" if texts else "1,000 test photos of CIFAR-10"
-        shares = {name: getattr(result, name) for name in ("before", "after", "chance")}
-        rounds = {"by_round": result.by_round(), "by_class": by_class.to_dict("index")}
-        print_json(
-            {"data": about, "metric": "per-class accuracy", **shares, **rounds}
-            | {"report": page, "labels": labels}
-        )
-        return
     items = "texts" if texts else "photos"
     before, after = 100 * result.before, 100 * result.after
     rows = [*(100 * by_class).itertuples(name=None), ("mean", before, after)]

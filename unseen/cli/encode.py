@@ -9,10 +9,8 @@ import typer
 
 from unseen._words import how_many
 from unseen.cli.options import (
-    AsJson,
     Force,
     examples,
-    print_json,
     say,
 )
 
@@ -35,7 +33,6 @@ def encode(
         ),
     ] = "auto",
     force: Force = False,
-    as_json: AsJson = False,
 ) -> None:
     """Turn the photos below FOLDER into features.
 
@@ -54,19 +51,7 @@ def encode(
     with show_items("files") as progress:
         encoded = encode_folder(folder, encoder=encoder, progress=progress)
     write_features(encoded, out)
-    if as_json:
-        print_json(
-            {
-                "photos": len(encoded),
-                "encoded_now": encoded.n_new,
-                "encoder": encoded.encoder.name,
-                "dimension": encoded.encoder.dimension,
-                "out": out,
-                "skipped": [entry._asdict() for entry in encoded.skipped],
-            }
-        )
-        return
-    list_skipped(encoded.skipped)
+    list_skipped(encoded.skipped, len(encoded.skipped))
     say(
         f"{how_many(len(encoded), 'photo')} x {encoded.encoder.dimension} features of "
         f"{encoded.encoder.name} ({encoded.n_new} encoded now, the rest from the "

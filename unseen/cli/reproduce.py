@@ -13,10 +13,8 @@ import typer
 
 from unseen._words import how_many
 from unseen.cli.options import (
-    AsJson,
     Force,
     examples,
-    print_json,
     say,
 )
 
@@ -28,7 +26,7 @@ EXAMPLES = examples(
     "unseen reproduce table5 fig5 fig3 fig4",
     "unseen reproduce table5 fig5 --data my_sets --jobs 2",
     "unseen reproduce all --data my_sets --data benchmarks/xlsa17/data --out results",
-    "unseen reproduce my_plan.toml --data my_sets --json",
+    "unseen reproduce my_plan.toml --data my_sets",
 )
 
 
@@ -54,7 +52,6 @@ def reproduce(
     ),
     jobs: Annotated[int, typer.Option(min=1, help="Processes at once.")] = 2,
     force: Force = False,
-    as_json: AsJson = False,
 ) -> None:
     """Repeat the paper's experiments; write its tables, its figures and a report.
 
@@ -92,19 +89,15 @@ def reproduce(
     with show_runs() as progress:
         results = run_plans(ready, folders, out, n_jobs=jobs, progress=progress)
     found = read_results(results)
-    page, *files = write_experiment_report(results, plans=ready, folders=folders)
+    page = write_experiment_report(results, plans=ready, folders=folders)[0]
     keys = {run.key for run in runs}
     failed = found[found.measure == "failed"].iloc[:, :5].itertuples(index=False)
     n_failed = sum(tuple(key) in keys for key in failed)
-    if as_json:
-        counts = {"runs": len(keys), "failed": n_failed}
-        print_json({**counts, "results": results, "report": page, "files": files})
-    else:
-        tables = [plan for plan in ready if plan.show in MAKERS and len(ready) <= 2]
-        for item in tables:  # more are for the page
-            say(*make_table(item, found).to_markdown().split("\n"), "")
-        ended = f"{how_many(len(keys), 'run')}, {n_failed} failed."
-        say(f"{ended} Tables and figures: {out}", f"Open {page}")
+    tables = [plan for plan in ready if plan.show in MAKERS and len(ready) <= 2]
+    for item in tables:  # more are for the page
+        say(*make_table(item, found).to_markdown().split("\n"), "")
+    ended = f"{how_many(len(keys), 'run')}, {n_failed} failed."
+    say(f"{ended} Tables and figures: {out}", f"Open {page}")
     if n_failed:
         raise typer.Exit(1)
 

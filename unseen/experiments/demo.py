@@ -41,12 +41,6 @@ class DemoResult:
         """Mean accuracy per class of guessing."""
         return 1 / len(self.items.classes)
 
-    def by_round(self) -> list[float]:
-        """Mean accuracy per class by the names alone, and after every round."""
-        truth = self.items.truth
-        answers = [one.labels for one in self.model.rounds_ if one.labels is not None]
-        return [self.before, *(per_class_accuracy(truth, one) for one in answers)]
-
     def by_class(self) -> pd.DataFrame:
         """Return the share of each class's items with its label, before and after."""
         truth = self.items.truth

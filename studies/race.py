@@ -2,8 +2,10 @@
 
     python studies/race.py race inductive transductive cub-ss --data ../shared/data
 
-Methods and settings are those of ``unseen/methods.py``.
+Methods and settings are those of ``unseen/methods.py``, and variants of them.
 """
+
+import variants  # noqa: F401, registers them
 
 PLANS = ("race", "inductive", "transductive", "cub-ss")
 

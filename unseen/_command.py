@@ -17,8 +17,6 @@ from typing import Any
 
 from unseen._words import printable
 
-__all__ = ["command_line", "needs_extra", "optional", "program", "wheel_folder"]
-
 
 def command_line(*words: object) -> str:
     """Return a command of this program as one types it.

@@ -10,8 +10,6 @@ from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
-__all__ = ["download", "hash_of"]
-
 
 def hash_of(path: Path, kind: str = "sha256") -> str:
     """Return the hash of a file, in hexadecimal digits."""

@@ -15,8 +15,6 @@ from typing import TextIO
 
 from unseen.limits import allow_long_cells, limits
 
-__all__ = ["OddBytesWarning", "decoded", "open_text", "table_rows"]
-
 ODD_BYTES = "unseen-windows-1252"
 
 

@@ -3,8 +3,6 @@
 import unicodedata
 from typing import Any
 
-__all__ = ["how_many", "listed", "printable", "short_list", "shown"]
-
 
 def printable(text: Any, keep: str = "") -> str:
     r"""Return text that no terminal obeys: signs that cannot be printed as escapes.

@@ -25,8 +25,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Cache", "cache_home"]
-
 NAME = "unseen.sqlite3"
 
 

@@ -14,8 +14,6 @@ import pandas as pd
 from unseen._words import listed, short_list, shown
 from unseen.limits import limits
 
-__all__ = ["ZeroShotData", "fuse_tables"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ZeroShotData:

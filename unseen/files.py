@@ -24,8 +24,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO
 
-__all__ = ["check_outputs", "check_results", "replace_file", "replace_folder"]
-
 MARK = ".made-by-unseen"  # in a folder written whole: the names of its files
 QUESTION = ".results-of"  # in a folder of results: what was asked
 AnyPath = str | os.PathLike[str]

@@ -30,15 +30,6 @@ from unseen._words import listed, shown
 from unseen.files import replace_file
 from unseen.limits import check_plain_file
 
-__all__ = [
-    "COLUMNS",
-    "find_truth",
-    "label_table",
-    "labels_as_csv",
-    "read_labels",
-    "write_labels",
-]
-
 COLUMNS = ("id", "label", "reliability", "second", "first_trusted")
 FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")  # wide signs count too
 NUMBER = re.compile(r"[+-]?\d[\d.,]*(e[+-]?\d+)?", re.IGNORECASE)

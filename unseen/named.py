@@ -41,17 +41,6 @@ from unseen.labels import label_table
 from unseen.naming.encoders import Foreign, encoder_name, encoders
 from unseen.transduction.guided_mixture import GuidedMixture
 
-__all__ = [
-    "LabelJob",
-    "NamedItems",
-    "Taught",
-    "refuse_lost",
-    "remember",
-    "second_best",
-    "set_apart",
-    "unlike_message",
-]
-
 MOST = 4_000  # rows that are enough to remember
 ENOUGH = 0.2  # share of rows that are unlike: more is said
 

@@ -17,8 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 from unseen._command import needs_extra
 from unseen.files import replace_file
 
-__all__ = ["export_onnx"]
-
 OPSET, IR_VERSION = 17, 8  # old enough for every runtime in use
 
 

@@ -19,8 +19,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = ["counted", "show_progress", "steps"]
-
 Item = TypeVar("Item")
 _BARS: ContextVar[Progress | None] = ContextVar("bars", default=None)
 _DEPTH: ContextVar[int] = ContextVar("depth", default=0)

@@ -24,8 +24,6 @@ from unseen.cli import (
 )
 from unseen.cli.options import STDOUT, Command, complain, say
 
-__all__ = ["app", "main"]
-
 app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,

@@ -65,9 +65,10 @@ def reproduce(
         read_results,
         run_plans,
     )
-    from unseen.experiments.sources import how_to_fetch, what_was_there
+    from unseen.experiments.sources import how_to_fetch
     from unseen.experiments.tables import MAKERS
     from unseen.files import check_results
+    from unseen.loading.catalogue import what_was_there
     from unseen.report.experiment import files_of, write_experiment_report
 
     names = plan_names() if "all" in plan else dict.fromkeys(plan)

@@ -20,8 +20,6 @@ from unseen.experiments.sources import Source
 from unseen.methods import METHODS, Method
 from unseen.trust.search import ClasswiseFolds
 
-__all__ = ["Bench", "bench_of"]
-
 
 class Bench:
     """A data set on the bench: everything its runs share.

@@ -39,8 +39,6 @@ from unseen.methods import find_method
 from unseen.trust.metrics import per_class_accuracy
 from unseen.trust.search import ClasswiseFolds
 
-__all__ = ["compare", "compare_plan", "compare_table", "count_folds", "paired_test"]
-
 
 def compare_plan(
     data: str,

@@ -15,8 +15,6 @@ from unseen.photos.named import NamedPhotos
 from unseen.texts import NamedTexts, load_demo_texts
 from unseen.trust.metrics import per_class_accuracy
 
-__all__ = ["DemoResult", "run_demo"]
-
 
 @dataclass(frozen=True, eq=False)
 class DemoResult:

@@ -35,8 +35,6 @@ from unseen.experiments.tasks import TASKS
 from unseen.loading.catalogue import catalogue
 from unseen.methods import METHODS
 
-__all__ = ["Column", "Plan", "PlannedRun", "Row", "plan_names", "read_plan"]
-
 
 @dataclass(frozen=True)
 class Column:

@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from unseen.experiments.plan import Plan, PlannedRun
     from unseen.methods import Method
 
-__all__ = ["COLUMNS", "Finding", "RunKey", "read_results", "run_plans"]
-
 
 class RunKey(NamedTuple):
     """Which run a line belongs to."""

@@ -22,11 +22,8 @@ from unseen.loading.catalogue import (
     catalogue,
     is_named,
     roles_of,
-    what_was_there,
 )
 from unseen.loading.parts import RawData
-
-__all__ = ["Source", "find_source", "how_to_fetch", "plays", "what_was_there"]
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,6 @@ from unseen.experiments.plan import Column, Plan
 from unseen.experiments.sources import plays
 from unseen.loading.catalogue import catalogue
 
-__all__ = ["MAKERS", "NOTHING", "Table", "in_column", "make_table", "notes"]
-
 NOTHING = "—"
 
 

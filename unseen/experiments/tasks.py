@@ -23,8 +23,6 @@ from unseen.loading.tables import simple_name, standard_splits
 from unseen.methods import METHODS
 from unseen.trust.metrics import per_class_accuracy
 
-__all__ = ["TASKS", "run_task"]
-
 
 def accuracy(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
     """Fit, adapt if the method does, and score every round."""

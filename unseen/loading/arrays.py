@@ -55,19 +55,6 @@ from unseen.loading.parts import (
     reader,
 )
 
-__all__ = [
-    "Arrays",
-    "is_hdf5",
-    "is_mat",
-    "is_npy",
-    "open_hdf5",
-    "open_mat",
-    "open_npy",
-    "open_npz",
-    "read_blocks",
-    "whole_numbers",
-]
-
 
 @dataclass(frozen=True)
 class Arrays:

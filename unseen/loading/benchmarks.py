@@ -54,9 +54,6 @@ from unseen.loading.parts import (
 )
 from unseen.loading.tables import match_names, standard_splits
 
-__all__ = ["read_awa", "read_cub", "read_sun"]
-
-
 # ---- Animals with Attributes ---------------------------------------------------------
 
 

@@ -18,8 +18,6 @@ from unseen.loading.parts import RawData
 from unseen.naming.nouns import N_CLASSES, nouns
 from unseen.naming.reading import read_names
 
-__all__ = ["BUNDLED", "read_bundled", "small_photos", "stored_photos"]
-
 DATA = files("unseen").joinpath("photos", "data")
 BUNDLED = {
     "photos": "1,000 classes of ImageNet, and 1,000 photos of ten other names",

@@ -19,8 +19,6 @@ from unseen._words import listed
 from unseen.loading.parts import RawData, readers
 from unseen.loading.tables import simple_name, standard_splits
 
-__all__ = ["best_first", "catalogue", "is_named", "roles_of", "what_was_there"]
-
 SUFFIXES = (".npz", ".h5")  # of files that are looked into
 
 

@@ -12,8 +12,6 @@ from unseen.data import Fault, row_list
 from unseen.loading.arrays import read_blocks
 from unseen.loading.parts import RawData
 
-__all__ = ["Fault", "describe", "find_faults"]
-
 
 def find_faults(raw: RawData) -> list[Fault]:
     """Name everything that is wrong with a data set.

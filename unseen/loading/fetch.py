@@ -24,8 +24,6 @@ from unseen.files import check_folder, replace_file, replace_folder
 from unseen.limits import check_unpacked
 from unseen.loading.parts import damaged_file
 
-__all__ = ["CATALOGUE", "Benchmark", "Fetched", "fetch", "unpack"]
-
 
 class Benchmark(NamedTuple):
     """A public archive: ``below`` is the folder inside it that ``load_data`` takes."""

@@ -49,17 +49,6 @@ from unseen.limits import check_unpacked, limits
 from unseen.loading.arrays import open_npy
 from unseen.loading.parts import RawData, as_texts, damaged_file, first_bytes, reader
 
-__all__ = [
-    "beside",
-    "frame_to_table",
-    "is_table",
-    "iter_parquet",
-    "open_parquet",
-    "pyarrow",
-    "read_frame",
-    "read_table_of_classes",
-]
-
 LABELS = ("label", "class", "class_name", "y", "target")
 SPLITS = ("split", "unseen")
 # Columns of these names number the rows: they are not features.

@@ -28,8 +28,6 @@ import pandas as pd
 from unseen.loading.arrays import Arrays, is_mat, open_mat
 from unseen.loading.parts import RawData, as_float, damaged_file, reader
 
-__all__ = ["read_authors", "read_xlsa17"]
-
 
 def find_pair(path: Path, names: list[str], keys: tuple[set[str], ...]) -> list[Path]:
     """Return two files of a folder, or none; of one of the files, its folder counts.

@@ -22,19 +22,6 @@ import pandas as pd
 from unseen.data import Fault, ZeroShotData, split_faults
 from unseen.limits import check_plain_file, limits, read_small, unpacked_allowance
 
-__all__ = [
-    "RawData",
-    "as_float",
-    "as_names",
-    "as_texts",
-    "check_count",
-    "damaged_file",
-    "find_reader",
-    "first_bytes",
-    "read_lines",
-    "reader",
-]
-
 
 @dataclass(eq=False)
 class RawData:

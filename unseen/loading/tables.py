@@ -33,8 +33,6 @@ from unseen.loading.parts import RawData, check_count, read_lines
 from unseen.loading.word_vectors import embed_names, is_word_vectors
 from unseen.naming.classes import existing_file, read_classes
 
-__all__ = ["Split", "choose_table", "match_names", "standard_splits"]
-
 
 def choose_table(raw: RawData, classes: Any) -> pd.DataFrame:
     """Return the class table that was asked for, several of them fused."""

@@ -21,8 +21,6 @@ import pandas as pd
 from unseen.limits import check_plain_file
 from unseen.loading.parts import damaged_file, first_bytes
 
-__all__ = ["NameEmbeddings", "embed_names", "is_word_vectors"]
-
 LONGEST_WORD = 4096  # bytes
 
 

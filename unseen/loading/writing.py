@@ -16,8 +16,6 @@ from unseen.files import replace_file
 from unseen.loading.arrays import read_blocks, write_hdf5, write_npz
 from unseen.loading.frames import beside, pyarrow
 
-__all__ = ["WRITERS", "files_of", "save_data"]
-
 CSV: Any = {"index": False, "lineterminator": "\n"}  # the same bytes on any system
 
 

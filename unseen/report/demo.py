@@ -10,8 +10,6 @@ from unseen._command import program
 from unseen.experiments.demo import DemoResult
 from unseen.report.gallery import TextPage, write_gallery
 
-__all__ = ["write_demo_report"]
-
 
 def write_demo_report(result: DemoResult, path: Path) -> Path:
     """Write a demo's outcome as a page: the photos first, then what happened, folded.

@@ -20,8 +20,6 @@ from unseen.files import replace_file
 from unseen.report.figures import draw_plan
 from unseen.report.page import as_files, inline_svg, render, write_page
 
-__all__ = ["files_of", "write_experiment_report"]
-
 
 def write_experiment_report(
     results: str | os.PathLike[str],

@@ -20,8 +20,6 @@ from unseen.report.page import FAINT, INK, new_figure
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["draw_confusion", "draw_plan"]
-
 # Readable on white and on black.
 PALETTE = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"]
 MARKS = ["o", "s", "^", "D", "v", "P", "X", "*", "<", ">"]

@@ -22,8 +22,6 @@ from unseen._words import printable
 from unseen.files import check_target, replace_folder
 from unseen.report.page import write_page
 
-__all__ = ["TextPage", "write_gallery"]
-
 GREY_CARD = base64.b64decode(  # one pixel, for a photo that cannot be shown
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptV"
     "AAAACklEQVR4nGNYAAAAogCh3I2xzAAAAABJRU5ErkJggg=="

@@ -16,8 +16,6 @@ from unseen.report.figures import draw_confusion
 from unseen.report.page import inline_svg, write_page
 from unseen.trust.metrics import confusion, per_class_accuracy
 
-__all__ = ["write_labels_report"]
-
 
 def write_labels_report(
     labels: str | os.PathLike[str],

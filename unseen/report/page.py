@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from markupsafe import Markup
     from matplotlib.figure import Figure
 
-__all__ = ["inline_svg", "new_figure", "render", "write_page"]
-
 INK = "#010203"  # stands in a figure for the ink of its page, which may be light
 FAINT = "#8c8c8c"
 

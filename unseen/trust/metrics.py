@@ -16,16 +16,6 @@ from sklearn.utils import check_consistent_length
 
 from unseen._words import short_list
 
-__all__ = [
-    "confusion",
-    "expected_calibration_error",
-    "generalized_scores",
-    "per_class_accuracy",
-    "reliability_curve",
-    "risk_coverage",
-    "top_k_accuracy",
-]
-
 
 def per_class_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     """Mean recall over the classes of ``y_true``; large classes weigh no more.

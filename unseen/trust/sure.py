@@ -29,8 +29,6 @@ import numpy as np
 import pandas as pd
 from scipy import special
 
-__all__ = ["SureLine", "draw_surest", "drawn_from", "recalibrated", "sure_line"]
-
 WANTED, CONFIDENCE = 0.95, 0.9  # the latter at the first look
 PACE = 200  # a check of so many answers draws from all rows alike, of half from half
 STEPS = 8  # sets that are tested

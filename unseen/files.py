@@ -19,7 +19,6 @@ import shutil
 import stat
 import uuid
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO
@@ -60,8 +59,7 @@ def replace_folder(
     """Yield a hidden folder beside ``path``; rename it to ``path`` once it is complete.
 
     ``path`` is a new name or an empty folder; with ``force`` one that was written here,
-    but never one that holds other files. ``mark`` notes down in it that it was, and
-    waits for the disk.
+    but never one that holds other files. ``mark`` notes down in it that it was.
     """
     path = Path(path)
     check_folder(path, force=force)
@@ -73,8 +71,6 @@ def replace_folder(
             yield draft
             if mark:
                 places = sorted(draft.rglob("*"))
-                with ThreadPoolExecutor(8) as pool:  # the disk takes many at once
-                    list(pool.map(sync, places))
                 known = [os.fsencode(one.relative_to(draft)) for one in places]
                 with replace_file(draft / MARK) as file:
                     file.write(b"\0".join(known))

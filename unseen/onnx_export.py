@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from unseen._command import needs_extra
+from unseen._command import optional
 from unseen.files import replace_file
 
 OPSET, IR_VERSION = 17, 8  # old enough for every runtime in use
@@ -58,12 +58,9 @@ def export_onnx(
     >>> bool(np.abs(scores - model.decision_function(X)).max() < 1e-5)
     True
     """
-    try:
-        import onnx
+    from unseen import __version__
 
-        from unseen import __version__
-    except ImportError:
-        raise needs_extra("onnx", "files", str(path)) from None
+    onnx = optional("onnx", "files", str(path))
     check_is_fitted(model)
     rule = model._rule(model._asked(classes)) if hasattr(model, "_rule") else None
     if not hasattr(rule, "scorer"):  # it is not linear

@@ -39,7 +39,7 @@ from typing import IO, Any
 import numpy as np
 import pandas as pd
 
-from unseen._command import needs_extra
+from unseen._command import optional
 from unseen._words import listed
 from unseen.data import ZeroShotData, one_table
 from unseen.files import replace_file
@@ -332,10 +332,7 @@ def is_hdf5(path: Path) -> bool:
 @contextmanager
 def open_hdf5(path: Path, mode: str = "r") -> Iterator[Any]:
     """Open an HDF5 file, or say what to install."""
-    try:
-        import h5py
-    except ImportError:
-        raise needs_extra("h5py", "files", str(path)) from None
+    h5py = optional("h5py", "files", str(path))
     with damaged_file(path), h5py.File(path, mode) as file:
         yield file
 

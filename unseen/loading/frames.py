@@ -41,7 +41,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from unseen._command import needs_extra
+from unseen._command import optional
 from unseen._encodings import decoded, open_text
 from unseen._words import listed, shown
 from unseen.data import as_pandas
@@ -217,12 +217,10 @@ def read_excel(path: Path) -> pd.DataFrame:
     with zipfile.ZipFile(path) as archive:
         size = sum(member.file_size for member in archive.infolist())
     check_unpacked(size, path.stat().st_size, path)
+    optional("openpyxl", "files", str(path))
     options: Any = {"dtype": object, "keep_default_na": False, "na_values": [""]}
-    try:
-        cells = pd.read_excel(path, engine="openpyxl", **options)
-        return cells.rename(columns=str).infer_objects()
-    except ImportError:
-        raise needs_extra("openpyxl", "files", str(path)) from None
+    cells = pd.read_excel(path, engine="openpyxl", **options)
+    return cells.rename(columns=str).infer_objects()
 
 
 def _numbers_if_all(column: pd.Series, commas: bool) -> pd.Series:
@@ -248,12 +246,8 @@ def is_parquet(path: Path) -> bool:
 
 def pyarrow(what: Path | str) -> tuple[Any, Any]:
     """Return pyarrow and its module for parquet, or say what to install."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError:
-        raise needs_extra("pyarrow", "files", str(what)) from None
-    return pyarrow, pyarrow.parquet
+    parquet = optional("pyarrow.parquet", "files", str(what))
+    return optional("pyarrow", "files", str(what)), parquet
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 import pandas as pd
 
-from unseen.limits import check_plain_file
+from unseen.limits import check_plain_file, check_unpacked
 from unseen.loading.parts import damaged_file, first_bytes
 
 LONGEST_WORD = 4096  # bytes
@@ -129,7 +129,7 @@ def _open(path: Path) -> BinaryIO:
 def _collect(path: Path, wanted: set[bytes]) -> dict[str, np.ndarray]:
     """Return the vectors of wanted words; a packed file must end in good time."""
     found: dict[str, np.ndarray] = {}
-    most = max(4 << 20, 20 * path.stat().st_size)  # lines take time, each of them
+    packed = path.stat().st_size
     with _open(path) as file:
         line = file.readline(LONGEST_WORD * 8)
         header = is_header(line)
@@ -141,11 +141,8 @@ def _collect(path: Path, wanted: set[bytes]) -> dict[str, np.ndarray]:
         file.seek(len(line) if header else 0)
         lines = iter(lambda: file.readline(LONGEST_WORD + 64 * n_dims), b"")
         for number, line in enumerate(map(bytes.rstrip, lines), 1 + header):
-            if isinstance(file, gzip.GzipFile) and file.tell() > most:
-                raise ValueError(
-                    f"{path} unpacks to far more than its size. If you trust it, "
-                    "unpack it first."
-                )
+            if isinstance(file, gzip.GzipFile):
+                check_unpacked(file.tell(), packed, path)
             # A word may hold spaces: the numbers are the last fields.
             fields = line.rsplit(b" ", n_dims)
             if len(fields) <= n_dims:

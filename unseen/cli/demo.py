@@ -8,11 +8,7 @@ from typing import Annotated
 import typer
 
 from unseen._command import command_line
-from unseen.cli.options import (
-    Force,
-    examples,
-    say,
-)
+from unseen.cli.options import Force, examples, say
 
 EXAMPLES = examples(
     "unseen demo",

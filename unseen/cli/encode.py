@@ -8,11 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from unseen._words import how_many
-from unseen.cli.options import (
-    Force,
-    examples,
-    say,
-)
+from unseen.cli.options import Force, examples, say
 
 EXAMPLES = examples(
     "unseen encode photos/ --out features.npz",

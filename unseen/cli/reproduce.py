@@ -12,11 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from unseen._words import how_many
-from unseen.cli.options import (
-    Force,
-    examples,
-    say,
-)
+from unseen.cli.options import Force, examples, say
 
 if TYPE_CHECKING:
     from unseen.experiments.plan import PlannedRun

@@ -50,11 +50,7 @@ def _feature_faults(raw: RawData) -> Iterator[Fault]:
     if raw.X.ndim != 2 or raw.X.size == 0:
         yield Fault(where, "", f"has shape {raw.X.shape}; give rows and features")
         return
-    missing, zero = _measure(raw.X)
-    for what, faulty in {
-        "holds NaN or infinity": missing > 0,
-        "is all zeros, so it has no direction": zero,
-    }.items():
+    for what, faulty in _rows_at_fault(raw.X, "so it has no direction").items():
         if faulty.any():
             yield Fault(where, row_list(np.flatnonzero(faulty)), what)
 
@@ -63,11 +59,8 @@ def _table_faults(raw: RawData) -> Iterator[Fault]:
     if not raw.tables:
         yield Fault(raw.where, "", "has no class table; give one with --classes")
     for name, table in raw.tables.items():
-        missing, zero = _measure(_numbers(table))
-        for what, faulty in {
-            "holds NaN or infinity": missing > 0,
-            "is all zeros, so nothing tells it from others": zero,
-        }.items():
+        rows = _rows_at_fault(_numbers(table), "so nothing tells it from others")
+        for what, faulty in rows.items():
             for label in table.index[faulty]:
                 yield Fault(_called(raw, name), f"class {str(label)!r}", what)
     tables = dict(raw.tables)
@@ -88,6 +81,11 @@ def _called(raw: RawData, name: str) -> str:
 
 def _numbers(table: pd.DataFrame) -> np.ndarray:
     return table.to_numpy(dtype=np.float64, na_value=np.nan) + 0.0  # -0.0 is 0.0
+
+
+def _rows_at_fault(X: np.ndarray, why: str) -> dict[str, np.ndarray]:
+    missing, zero = _measure(X)
+    return {"holds NaN or infinity": missing > 0, f"is all zeros, {why}": zero}
 
 
 def _measure(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

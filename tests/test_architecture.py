@@ -175,11 +175,11 @@ def test_numbers_are_compared_in_one_way():
 
 # As it is: to be lowered as packages shrink, never to be raised.
 CEILINGS = {
-    "lines": 30_000,
-    "code lines": 18_050,
-    "modules": 155,
-    "lines of tests": 19_250,
-    "constants": 100,
+    "lines": 29_190,
+    "code lines": 17_400,
+    "modules": 153,
+    "lines of tests": 18_840,
+    "constants": 93,
     "import cycles": 0,
 }
 

@@ -10,6 +10,8 @@ from pathlib import Path
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
+from unseen.files import named
+
 
 def hash_of(path: Path, kind: str = "sha256") -> str:
     """Return the hash of a file, in hexadecimal digits."""
@@ -62,16 +64,15 @@ def download(
                     f"The download of {url} broke off after {have} bytes ({reason}). "
                     "Run it again to continue."
                 ) from error
+    part.with_suffix(".tag").unlink()
     if expected and not has_hash(part, expected):
         part.unlink()
-        part.with_suffix(".tag").unlink()
         raise ValueError(
             f"{url}: the download is not what was expected: its hash is not "
             f"{expected}. It was thrown away; if the source has changed, give its "
             "SHA-256."
         )
     os.replace(part, archive)
-    part.with_suffix(".tag").unlink()
 
 
 def _get(url: str, part: Path, progress: Callable[[int, int], None] | None) -> None:
@@ -84,13 +85,13 @@ def _get(url: str, part: Path, progress: Callable[[int, int], None] | None) -> N
         headers |= {"Range": f"bytes={have}-", "If-Range": version}
     with urlopen(Request(url, headers=headers), timeout=30) as answer:
         have = have if answer.status == 206 else 0
-        tag.write_text(
-            answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
-        )
-        total = have + int(answer.headers.get("Content-Length") or 0)
-        with open(part, "ab" if have else "wb") as file:
+        said = answer.headers
+        tag.write_text(said.get("ETag") or said.get("Last-Modified") or "")
+        total = have + int(said.get("Content-Length") or 0)
+        with open(part, "ab" if have else "wb", buffering=0) as file:
             while chunk := answer.read(1 << 14):  # what a broken connection may cost
-                have += file.write(chunk)
+                with named(part):
+                    have += file.write(chunk)
                 if progress is not None:
                     progress(have, total)
     if have < total:

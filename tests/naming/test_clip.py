@@ -222,7 +222,7 @@ def test_encoders_do_not_mix(fetched, photos, tmp_path):
     answer = run(*words, "--out", tmp_path / "d.csv")
     assert answer.exit_code == 2 and "They do not mix" in answer.output
     answer = run(*words[:-2], "--out", tmp_path / "e.csv", "--unknown")
-    assert answer.exit_code == 2 and "is not measured for clip" in answer.output
+    assert answer.exit_code == 2 and "is not offered for clip" in answer.output
 
 
 def replace(checkpoint):

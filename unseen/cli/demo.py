@@ -26,7 +26,7 @@ def demo(
     ] = False,
     force: Force = False,
 ) -> None:
-    """Label 1,000 photos by ten class names, without a single labelled photo.
+    """Label 1,000 photos by ten class names, without one example.
 
     Prints how many labels are right by the names alone and after learning from the
     photos, and writes a page that shows all of them. With --texts, the same for 200

@@ -66,7 +66,7 @@ def export(
         ),
     ] = False,
 ) -> None:
-    """Sort photos into folders by LABELS, or write labels for other programs.
+    """Sort photos into folders by LABELS, or feed other tools.
 
     Without --yes it only says what it would do. No file is ever overwritten.
     """

@@ -137,7 +137,7 @@ def label(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Label photos or texts by the names of their classes, without a labelled example.
+    """Label photos or texts by the names of their classes alone.
 
     Writes id (the path, or the number of the text), label, reliability, second choice,
     and the round from which on the label was trusted. Files that cannot be read are
@@ -212,7 +212,8 @@ def show_names(classes: str | None, by_encoder: bool, as_json: bool) -> None:
     described = named.descriptions
     rows: list[dict[str, Any]]
     rows = [{"name": n, "description": described.get(n, "")} for n in named.names]
-    readings = [(row["name"], "", row["description"]) for row in rows]
+    own = "by the text encoder"
+    readings = [(name, "", described.get(name, own)) for name in named.names]
     read = [] if by_encoder else read_names(named.names, described)
     for place, one in enumerate(read):
         near = nearest_classes(one)
@@ -287,8 +288,8 @@ def write(
             about=" ".join(filter(None, [job.message, job.weak_names, judged])),
             readings=job.readings,
         )
-    by_label = table.groupby("label")["reliability"]
-    counts = by_label.agg(["size", "median"])
+    stated = table["reliability"].where(table["reliability"] < 1)  # 1 was given
+    counts = stated.groupby(table["label"]).agg(["size", "median"]).fillna(1)
     counts = counts.sort_values(["size", "median"], ascending=False, kind="stable")
     return counts, judged
 
@@ -296,7 +297,7 @@ def write(
 def unchecked(job: Any) -> str:
     """Say what nobody knows before a check, and how it was with other photos."""
     said = "Unchecked: it is not known how many labels are right."
-    if job.items == "texts" or not job.adapted:
+    if job.items == "texts" or not job.adapted or job.given or job.asked[1]:
         return said
     if (name := job.photos.encoder.name) != "lite0":
         return f"{said} How often labels by {name} are right was not measured."
@@ -406,8 +407,7 @@ def tell(
         )
         return
     list_skipped(job.skipped)
-    order = list(TRUST)
-    worst = sorted(readings, key=lambda reading: order.index(reading[1]))[:20]
+    worst = sorted(readings, key=lambda reading: [*TRUST].index(reading[1]))[:20]
     echo_readings(worst, err=True)
     if len(readings) > len(worst):
         say(f"{len(readings) - 20} more names; --json lists all", err=True)
@@ -418,8 +418,8 @@ def tell(
     for name, size, median in counts.itertuples(name=None):
         least = 100 * median // 1 / 100  # nothing is called certain
         lines.append(f"{name:<{width}}{size:>8}{least:>13.2f}")
-    lines += [f"{n_none:,} without a label"] if n_none else []
-    lines += [job.message, judged]
+    none = [f"{n_none:,} without a label"] if n_none else []
+    lines += [*none, job.message, judged]
     if files["out"]:
         look = command_line("review", files["out"])
         lines += [f"Labels are in {files['out']}", f"Check and correct some:  {look}"]

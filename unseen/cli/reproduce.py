@@ -49,7 +49,7 @@ def reproduce(
     jobs: Annotated[int, typer.Option(min=1, help="Processes at once.")] = 2,
     force: Force = False,
 ) -> None:
-    """Repeat the paper's experiments; write its tables, its figures and a report.
+    """Repeat the experiments of the paper: tables, figures, report.
 
     Every run adds its lines to OUT/results.csv as it ends. It may be stopped at
     any time, even killed: the same command continues. Exit code 1 if a run failed.

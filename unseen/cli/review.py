@@ -52,7 +52,7 @@ def review(
         bool, typer.Option("--browser/--no-browser", help="Open the page by itself.")
     ] = True,
 ) -> None:
-    """Look at LABELS in the browser, correct some, and let the model learn from them.
+    """Look at LABELS in the browser, correct some, teach the model.
 
     Shows photos, texts or rows by class, the doubtful ones first. Every answer is on
     disk before the page says saved. Only this machine can open the page. Ctrl-C ends

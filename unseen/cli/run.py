@@ -86,7 +86,7 @@ def run(
     force: Force = False,
     as_json: AsJson = False,
 ) -> None:
-    """Learn from the labelled rows of DATA, or take MODEL, and label all other rows.
+    """Learn from the labelled rows of DATA, and label the others.
 
     DATA is a file, a folder or a bundled set. Rows with an empty label, and rows of
     classes that are unseen, get one of the unseen classes. If some of them have labels

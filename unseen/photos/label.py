@@ -134,8 +134,8 @@ class PhotoJob(LabelJob):
                 self.advice = advice()
             if self.unknown and isinstance(encoder, ImageTower):
                 raise ValueError(
-                    f"--unknown is not measured for {encoder.name}, only for lite0 and "
-                    "lite2. Name one of them, or add a class for what is foreign."
+                    f"--unknown is not offered for {encoder.name}: how unlike foreign "
+                    "photos are differs by set. Add a class for them, or name lite0."
                 )
             # A name that cannot be read is said before hours of encoding.
             self.fitted = fit_names(self.named, encoder, text)

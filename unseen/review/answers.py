@@ -255,10 +255,9 @@ def estimate(state: ReviewState) -> tuple[dict[str, Any], list[int]]:
     labels[list(checked)] = list(checked.values())
     # NUL stands for "none of these" where "" means that nothing is known.
     given = {row: name or "\0" for row, name in state.given.items()}
-    names = [name or "\0" for name in labels]
+    names, drawn = [name or "\0" for name in labels], state.sample
     how: dict[str, Any] = {"wanted": wanted, "looks": looks}
-    own = {"drawn": state.sample, "reliability": stated, **how}
-    found = estimate_accuracy(names, given, **own)
+    found = estimate_accuracy(names, given, drawn=drawn, reliability=stated, **how)
     reply |= {"share": found.accuracy, "low": found.low, "high": found.high}
     if n < len(state.sample):
         return reply, []

@@ -16,9 +16,8 @@ from xml.sax.saxutils import escape, quoteattr
 
 from unseen.exporting.placing import safe_names
 from unseen.labels import csv_lines
-from unseen.limits import limits
 from unseen.loading.frames import pyarrow
-from unseen.photos.photo import open_image, open_photo
+from unseen.photos.photo import open_file
 
 
 class Row(NamedTuple):
@@ -239,9 +238,8 @@ FORMATS = {
 def size_of(path: Any) -> tuple[int, int]:
     """Return width and height of a photo as it is shown, upright."""
     try:
-        with open_photo(path) as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # doubtful metadata
-            picture = open_image(file.read(limits().photo_bytes))
+        with warnings.catch_warnings(action="ignore"):  # doubtful metadata
+            picture = open_file(path)
             width, height = picture.size
             sideways = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
     except Exception as error:  # readers raise whatever they stumble over

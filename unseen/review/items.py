@@ -7,7 +7,6 @@ below the folder of photos, links resolved, with no hidden part in its path.
 
 from __future__ import annotations
 
-import io
 import os
 import threading
 import warnings
@@ -23,8 +22,13 @@ import pandas as pd
 from unseen._words import listed
 from unseen.core.linalg import to_unit
 from unseen.labels import COLUMNS
-from unseen.limits import limits
-from unseen.photos.photo import NoPhotoError, decode, open_image, open_photo
+from unseen.photos.photo import (
+    NoPhotoError,
+    decode,
+    make_thumbnail,
+    open_file,
+    open_photo,
+)
 from unseen.review.origins import Origin
 
 if TYPE_CHECKING:
@@ -240,23 +244,17 @@ def visible(parts: Sequence[str]) -> bool:
 
 def as_jpeg(path: Path, side: int) -> bytes | None:
     """Return a photo upright, at most so long, without metadata; None if it fails."""
-    made = io.BytesIO()
-    try:
-        with DECODING, open_photo(path) as file, warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # doubtful metadata; damaged pixels raise
-            image = open_image(file.read(limits().photo_bytes))
+    try:  # doubtful metadata is no reason; damaged pixels raise
+        with DECODING, warnings.catch_warnings(action="ignore"):
+            image = open_file(path)
             pixels = image.width * image.height
             image.draft("RGB", (side, side))  # JPEG: decode at a fraction
             if "progressive" not in image.info:
                 pixels = image.width * image.height
             if pixels > 50_000_000:  # 150 MB, in the server's own process
                 return None
-            image, turn = decode(image, side)
-            image.thumbnail((side, side), reducing_gap=3.0)
-            upright = image if turn is None else image.transpose(turn)
-            upright.save(made, "JPEG", quality=85)
+            return make_thumbnail(*decode(image, side), side)
     except ImportError:
         raise
     except Exception:  # decoders raise whatever they stumble over: no picture
         return None
-    return made.getvalue()

@@ -37,6 +37,7 @@ from unseen.core.neighbours import neighbours
 from unseen.core.outcome import LinearScorer
 from unseen.core.params import Count, ShareInside
 from unseen.core.start import Start
+from unseen.core.sums import inverse_root
 from unseen.transduction.graph import (
     gaussian,
     graph,
@@ -44,7 +45,7 @@ from unseen.transduction.graph import (
     propagate,
 )
 
-REGULARISATION = 1e-4  # added to the variances in CCA, whose columns have unit variance
+REGULARISATION = 1e-4  # of CCA, in units of the mean variance
 
 
 def tmvhlp(
@@ -103,7 +104,7 @@ def two_views(start: Start, n_similar: int) -> tuple[list[np.ndarray], np.ndarra
     """Return the nodes in both views, prototypes first, and the correlations."""
     P = start.probabilities
     X_scaled, P_scaled = (standardised(V) for V in (start.rows, P))
-    to_shared_X, to_shared_P, rho = canonical(X_scaled, P_scaled, REGULARISATION)
+    to_shared_X, to_shared_P, rho = canonical(X_scaled, P_scaled)
     weights = (1 + rho) ** 4
     semantic = P_scaled @ (to_shared_P * weights)
     visual = X_scaled @ (to_shared_X * weights)
@@ -125,24 +126,15 @@ def best_means(rows: np.ndarray, similarity: np.ndarray, k: int) -> np.ndarray:
     return np.stack([rows[own].mean(axis=0) for own in nearest])
 
 
-def canonical(
-    X: np.ndarray, P: np.ndarray, regularisation: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def canonical(X: np.ndarray, P: np.ndarray) -> tuple[np.ndarray, ...]:
     """Return the projections of both centred views and the canonical correlations."""
-    # The roots of both covariances whiten; the singular values of what is left between
-    # the views are the correlations.
+    # The singular values of what whitening leaves between the views.
     root_X, root_P = (
-        linalg.cholesky(V.T @ V / len(V) + regularisation * np.eye(V.shape[1]))
-        for V in (X, P)
+        inverse_root(V.T @ V / len(V), REGULARISATION, V.shape[1]) for V in (X, P)
     )
-    half = linalg.solve_triangular(root_X, X.T @ P / len(X), trans="T")
-    between = linalg.solve_triangular(root_P, half.T, trans="T").T
+    between = root_X @ (X.T @ P / len(X)) @ root_P
     U, rho, Vt = linalg.svd(between, full_matrices=False)
-    return (
-        linalg.solve_triangular(root_X, U),
-        linalg.solve_triangular(root_P, Vt.T),
-        rho,
-    )
+    return root_X @ U, root_P @ Vt.T, rho
 
 
 def hypergraph(views: list[np.ndarray], n_prototypes: int, k: int) -> LinearOperator:

@@ -240,6 +240,13 @@ def group_means(
     return sums / np.maximum(counts, 1)[:, None], counts
 
 
+def best_means(rows: np.ndarray, similarity: np.ndarray, k: int) -> np.ndarray:
+    """Return, for every class, the mean of the k rows most similar to it."""
+    k = min(k, len(rows))
+    nearest = np.argpartition(-similarity, k - 1, axis=0)[:k].T
+    return np.stack([rows[own].mean(axis=0) for own in nearest])
+
+
 def row_blocks(n: int, width: int, least: int = 1) -> list[slice]:
     """Cut n rows of some width into blocks that are worked on at a time."""
     step = max(least, BLOCK_NUMBERS // max(1, width))

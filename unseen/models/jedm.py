@@ -308,9 +308,7 @@ class Codes(NamedTuple):
 def random_start(random, d: int, p: int, q: int) -> tuple[np.ndarray, np.ndarray]:
     """Return a dictionary of unit atoms and a compatibility matrix of unit columns."""
     D, V = random.standard_normal((d, p)), random.standard_normal((d, q))
-    D /= linalg.norm(D, axis=1, keepdims=True)
-    V /= linalg.norm(V, axis=0, keepdims=True)
-    return D, V
+    return to_unit(D), to_unit(V.T).T
 
 
 def update_codes(s: Products, D, Z, alpha, ridge: float) -> Codes:

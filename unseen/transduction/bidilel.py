@@ -32,7 +32,7 @@ from unseen.core.classes import Candidates, ClassTable, places
 from unseen.core.linalg import to_unit, with_fixed_signs
 from unseen.core.outcome import LinearRule, LinearScorer, Outcome, Round
 from unseen.core.params import Count, Positive, Seed
-from unseen.core.sums import Sums, group_means, inverse_root
+from unseen.core.sums import Sums, best_means, group_means, inverse_root
 
 
 @dataclass(eq=False, repr=False)
@@ -155,7 +155,7 @@ class BiDiLEL(ZeroShotClassifier):
             start = to_unit(start)
         b = start
         if self.transduction == "self_training":
-            b = nearest_means(rows, start, self.n_neighbors)
+            b = best_means(rows, rows @ start.T, self.n_neighbors)
         elif self.transduction == "structured":
             centres = cluster(rows, start)
             b = centres[linear_sum_assignment(cdist(start, centres))[1]]
@@ -217,13 +217,6 @@ def stress(flat, seen, to_seen, between) -> tuple[float, np.ndarray]:
     pull[:, M:] *= 2  # both ends move
     gradient = pull.sum(axis=1)[:, None] * b - pull @ everyone
     return float(np.vdot(misses, d - wanted)), gradient.ravel()
-
-
-def nearest_means(rows: np.ndarray, b: np.ndarray, k: int) -> np.ndarray:
-    """Return, for every landmark, the mean of the k rows nearest to it."""
-    k = min(k, len(rows))
-    near = np.argpartition(-(rows @ b.T), k - 1, axis=0)[:k]
-    return np.array([rows[own].mean(axis=0) for own in near.T])
 
 
 def cluster(rows: np.ndarray, centres: np.ndarray) -> np.ndarray:

@@ -14,21 +14,20 @@ it is of no unseen class, and the other way round.
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Literal
 
 import numpy as np
 from scipy import linalg
 
-from unseen.core.on_axes import OnAxes, Seen
-from unseen.core.params import Coding, CountOr0, Positive
-from unseen.core.sums import label_products
-from unseen.models.eszsl import solve_eszsl
-from unseen.models.refits import bilinear
+from unseen.core.on_axes import Seen
+from unseen.core.params import CountOr0, Positive
+from unseen.models.eszsl import ESZSL, solve_eszsl
 from unseen.transduction.rounds import self_train
 
 
 @dataclass(eq=False, repr=False)
-class SMS(OnAxes):
+class SMS(ESZSL):
     """Shared model space: ESZSL of seen and self-labelled rows together.
 
     ``fit`` is that of ``ESZSL``; ``adapt`` alternates between the map and the labels of
@@ -75,15 +74,12 @@ class SMS(OnAxes):
     lam: Positive = 0.1
     _: KW_ONLY
     n_rounds: CountOr0 = 10
-    label_coding: Coding = "one_hot"
+    penalty: Literal["l2"] = field(default="l2", init=False)
 
     _adapt_parameters = frozenset({"per_domain_centering", "n_rounds"})
 
-    _score = staticmethod(bilinear)
-
     def _learn(self, seen: Seen) -> None:
-        XtX, XtY, *_ = label_products(seen.sums, self.label_coding)
-        self.coef_ = solve_eszsl(XtX, XtY, seen.A, self.gamma, self.lam, seen.diagonal)
+        super()._learn(seen)
         self._seen_sums, self._seen_embeddings = seen.sums, seen.A
 
     def _adapt(self, unlabelled, candidates, given):

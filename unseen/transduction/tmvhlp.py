@@ -37,7 +37,7 @@ from unseen.core.neighbours import neighbours
 from unseen.core.outcome import LinearScorer
 from unseen.core.params import Count, ShareInside
 from unseen.core.start import Start
-from unseen.core.sums import inverse_root
+from unseen.core.sums import best_means, inverse_root
 from unseen.transduction.graph import (
     gaussian,
     graph,
@@ -118,12 +118,6 @@ def standardised(V: np.ndarray) -> np.ndarray:
     """Return columns less their means, over their spreads; constant ones are zeros."""
     spread, rounding = V.std(axis=0), 1e-12 * np.abs(V).max(axis=0)
     return (V - V.mean(axis=0)) / np.where(spread > rounding, spread, 1)
-
-
-def best_means(rows: np.ndarray, similarity: np.ndarray, k: int) -> np.ndarray:
-    """Return, for every class, the mean of the k rows most similar to it."""
-    nearest = np.argpartition(-similarity, k - 1, axis=0)[:k].T
-    return np.stack([rows[own].mean(axis=0) for own in nearest])
 
 
 def canonical(X: np.ndarray, P: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -8,13 +8,14 @@
 Such a model is a dataclass, and gives
 
     _learn(seen)                     learn from the seen classes; sets fitted names
-    _score(state, A)                 ``LinearScorer`` on the axes, from codes of classes
     _refit(state, A, sums, lam, mu)  learn from self-labelled rows: (state, objective);
                                      without it there is no ``SelfTraining``
 
 and, where it differs from the others,
 
     _state()                         what unlabelled rows may move, by default ``coef_``
+    _score(state, A)                 ``LinearScorer`` on the axes from codes of classes,
+                                     by default x W aᵀ, for a state W
     _embed(A)                        codes from centred embeddings
     _codes(candidates, own_mean)     the same from the candidates as they are
     _reported(state, view)           ``LinearScorer`` that labels are reported by
@@ -102,6 +103,9 @@ class OnAxes(ZeroShotClassifier):
 
     def _state(self) -> Any:
         return self.coef_
+
+    def _score(self, state: Any, A: np.ndarray) -> LinearScorer:
+        return LinearScorer(A @ state.T, np.zeros(len(A)))
 
     def _codes(self, candidates: Candidates, own_mean: bool) -> np.ndarray:
         """Return the codes of classes, less their own mean or that of the seen."""

@@ -32,7 +32,7 @@ from unseen.core.linalg import row_space, to_unit
 from unseen.core.on_axes import OnAxes, Seen
 from unseen.core.params import AtLeast0, Count, Positive
 from unseen.core.sums import Sums, inverse_root
-from unseen.models.refits import bilinear, row_map
+from unseen.models.refits import row_map
 
 
 @dataclass(eq=False, repr=False)
@@ -82,7 +82,6 @@ class CCA(OnAxes):
 
     _adapt_parameters = frozenset({"per_domain_centering", "power"})
     _refit = staticmethod(row_map)
-    _score = staticmethod(bilinear)
 
     def _learn(self, seen: Seen) -> None:
         P, R, rho = solve_cca(seen.sums, seen.A, self.regularisation)

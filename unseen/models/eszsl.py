@@ -35,7 +35,7 @@ from unseen.core.linalg import right_factor, solve_on_axes
 from unseen.core.on_axes import OnAxes, Seen
 from unseen.core.params import Coding, Positive
 from unseen.core.sums import label_products
-from unseen.models.refits import bilinear, label_fit
+from unseen.models.refits import label_fit
 
 
 @dataclass(eq=False, repr=False)
@@ -98,7 +98,6 @@ class ESZSL(OnAxes):
     label_coding: Coding = "one_hot"
 
     _refit = staticmethod(label_fit)
-    _score = staticmethod(bilinear)
 
     def _learn(self, seen: Seen) -> None:
         XtX, XtY, *_ = label_products(seen.sums, self.label_coding)

@@ -44,7 +44,7 @@ from unseen.core.base import ZeroShotClassifier
 from unseen.core.linalg import row_space
 from unseen.core.on_axes import OnAxes, Seen
 from unseen.core.params import Count, Positive, Seed, ShareBelow1
-from unseen.models.refits import bilinear, label_fit
+from unseen.models.refits import label_fit
 from unseen.progress import counted
 
 
@@ -61,7 +61,6 @@ class RankingClassifier(OnAxes):
     n_iter_no_change: Count = 10
     random_state: Seed = 0
 
-    _score = staticmethod(bilinear)
     _refit = staticmethod(label_fit)
 
     def _needs_rows(self) -> bool:

@@ -70,11 +70,6 @@ def class_map(
     return W, float(lam * near + mu * linalg.norm(W - before) ** 2)
 
 
-def bilinear(W: np.ndarray, A: np.ndarray) -> LinearScorer:
-    """Return the scorer x W aᵀ."""
-    return LinearScorer(A @ W.T, np.zeros(len(A)))
-
-
 def nearest_prototype(Z: np.ndarray, metric: str) -> LinearScorer:
     """Return what scores the nearest prototype best, or that of the largest cosine."""
     if metric == "euclidean":

@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from unseen.core.base import ZeroShotClassifier
 from unseen.core.on_axes import OnAxes
-from unseen.models.refits import bilinear, label_fit
+from unseen.models.refits import label_fit
 
 # From the scores of rows to the loss and its derivative by the scores.
 Loss = Callable[[np.ndarray], tuple[float, np.ndarray]]
@@ -31,7 +31,6 @@ class RelativeCodesClassifier(OnAxes):
     with ``per_domain_centering`` the codes themselves are centred by ``adapt``.
     """
 
-    _score = staticmethod(bilinear)
     _refit = staticmethod(label_fit)
 
     def _needs_rows(self) -> bool:

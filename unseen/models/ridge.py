@@ -29,7 +29,7 @@ from unseen.core.linalg import right_factor, solve_on_axes, to_unit
 from unseen.core.on_axes import OnAxes, Seen
 from unseen.core.params import Positive
 from unseen.core.sums import Sums
-from unseen.models.refits import bilinear, class_map, nearest_prototype, row_map
+from unseen.models.refits import class_map, nearest_prototype, row_map
 
 
 @dataclass(eq=False, repr=False)
@@ -121,7 +121,6 @@ class RidgeToSemantic(OnAxes):
     lam: Positive = 1.0
 
     _refit = staticmethod(row_map)
-    _score = staticmethod(bilinear)
 
     def _learn(self, seen: Seen) -> None:
         sums, target = seen.sums, seen.sums.class_sums.T @ seen.A

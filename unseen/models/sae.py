@@ -32,7 +32,7 @@ from unseen.core.linalg import to_unit
 from unseen.core.on_axes import OnAxes, Seen
 from unseen.core.params import Positive
 from unseen.core.sums import Sums
-from unseen.models.refits import bilinear, class_map, nearest_prototype, row_map
+from unseen.models.refits import class_map, nearest_prototype, row_map
 
 
 @dataclass(eq=False, repr=False)
@@ -93,7 +93,7 @@ class SAE(OnAxes):
 
     def _score(self, W, A):
         if self.direction == "to_semantic":  # the class has unit length already
-            return bilinear(W, A)
+            return super()._score(W, A)
         return nearest_prototype(A @ W.T, "cosine")
 
     def _prototypes(self, W, A):

@@ -19,17 +19,8 @@ from unseen.experiments import Plan, read_plan, read_results, run_plans
 from unseen.report import write_experiment_report
 
 HERE = Path(__file__).parent
-STUDIES = ("ablation", "complexity", "few_labels", "left_out_sets", "names")
-STUDIES += (
-    "photos",
-    "race",
-    "scenes",
-    "separation",
-    "splits",
-    "sure",
-    "texts",
-    "trust",
-)
+STUDIES = ("ablation", "few_labels", "left_out_sets", "names", "photos", "race")
+STUDIES += ("scenes", "splits", "sure", "texts", "trust")
 
 
 def studies() -> dict[str, str]:

@@ -2,10 +2,8 @@
 
     python studies/race.py race inductive transductive cub-ss --data ../shared/data
 
-Methods and settings are those of ``unseen/methods.py``, and variants of them.
+Methods and settings are those of ``unseen/methods.py``.
 """
-
-import variants  # noqa: F401, registers them
 
 PLANS = ("race", "inductive", "transductive", "cub-ss")
 

@@ -6,32 +6,7 @@ from typing import Any
 
 from baselines import KMeans, NamesAlone, PlainEM
 
-from unseen.methods import (
-    AST,
-    FEW,
-    METHODS,
-    OF_CCA,
-    OF_ESZSL,
-    RATES,
-    ROWS,
-    SELF,
-    SHARP,
-    register,
-)
-from unseen.models.jedm import Reading
-
-# The bases and self-training around them on whitened rows, from which AST starts.
-WHITE = {"whitening": 0.1}
-for _kind, _grid in {"CCA": OF_CCA, "ESZSL": OF_ESZSL}.items():
-    _name = f"{_kind.lower()}-white"
-    register(_name, f"{_kind}, whitened", _kind, WHITE, **_grid)
-    _label = f"{_kind}-ST, whitened"
-    register(f"{_name}-st", _label, "SelfTraining", start=_name, **SELF)
-_readings = [Reading(0.1, unit_prototypes=True), Reading(unit_prototypes=True)]
-_white: dict[str, Any] = {"alpha": [0.01, 0.1, 1.0], "reading": _readings, "cost": 15}
-register("jedm-white", "JEDM, whitened", "JEDM", {**WHITE, "n_axes": 500}, **_white)
-_after: dict[str, Any] = {"start": "jedm-white", "adapts": True, "cost": 25}
-register("tstd-white", "TSTD, whitened", "TSTD", lam=FEW, mu=FEW, **_after)
+from unseen.methods import AST, METHODS, RATES, ROWS, SHARP, register
 
 # What each ingredient of AST is worth.
 ABLATION: dict[str, dict[str, Any]] = {

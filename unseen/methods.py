@@ -231,6 +231,7 @@ register("latem-one", "LatEm, one map", "LatEm", {**EPOCHS, "n_maps": 1}, **LATE
 
 SELF: dict[str, Any] = {"adapts": True, "cost": 30, "lam": GRID, "mu": GRID}
 PRINTED = {"reading": "paper"}
+WHITE = {"whitening": 0.1}
 
 register("cca-st", "CCA-ST", "SelfTraining", start="cca", **SELF)
 register("eszsl-st", "ESZSL-ST", "SelfTraining", start="eszsl", **SELF)
@@ -250,6 +251,17 @@ for _kind in ("CCA", "ESZSL"):
     register(_name, f"{_kind}, defaults", _kind)
     _label = f"{_kind}-ST, defaults"
     register(f"{_name}-st", _label, "SelfTraining", start=_name, adapts=True)
+for _kind, _grid in {"CCA": OF_CCA, "ESZSL": OF_ESZSL}.items():
+    _name = f"{_kind.lower()}-white"
+    register(_name, f"{_kind}, whitened", _kind, WHITE, **_grid)
+    _label = f"{_kind}-ST, whitened"
+    register(f"{_name}-st", _label, "SelfTraining", start=_name, **SELF)
+_readings = [Reading(0.1, unit_prototypes=True), Reading(unit_prototypes=True)]
+_white: dict[str, Any] = {"alpha": [0.01, 0.1, 1.0], "reading": _readings, "cost": 15}
+register("jedm-white", "JEDM, whitened", "JEDM", {**WHITE, "n_axes": 500}, **_white)
+_after: dict[str, Any] = {"start": "jedm-white", "adapts": True, "cost": 25}
+register("tstd-white", "TSTD, whitened", "TSTD", lam=FEW, mu=FEW, **_after)
+
 # Transductive: of the paper's Table VI, and of today; one start for those that relabel.
 # What folds of seen classes can tell is searched, the rest is the default.
 

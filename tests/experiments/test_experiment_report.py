@@ -20,7 +20,7 @@ from unseen.report.figures import draw_plan
 
 HOSTILE = "<script>alert(1)</script>"
 SHOWN = ["table2", "table3", "table4", "table5", "table6"]
-FIGURES = ["fig1", "fig3", "fig4", "fig5"]
+FIGURES = ["fig1", "fig3", "fig4", "fig5", "complexity", "separation"]
 SHOWN += [*FIGURES, "readings"]
 PLANS = [read_plan(name) for name in SHOWN]
 MEASURES = {"objective": 100.0, "change of D": 1.0, "steps": 60}
@@ -31,6 +31,9 @@ def some_runs():
     """One run of every task, so that every plan has something to show."""
     sweeps = product(("paper", "reference"), range(9), MEASURES.items())
     places = product(range(9), (0, 1), ("x", "y", "right"))
+    sizes = product(("fit", "adapt", "predict"), "mn", range(4))
+    sides = product(("separation", "error"), ("tstd-authors", "ast"), (1, 2))
+    made_up = {"data": "made-up", "table": ""}
     runs = {
         key("ast"): accuracy_run([0.2, 0.3, 0.5])[:-1],
         key("tstd", 0): accuracy_run([0.3, 0.4, 0.5, 0.45, 0.42], together=0.36)[:-1],
@@ -48,6 +51,19 @@ def some_runs():
             *(Finding(f"{x} {t}", NAMES[i % 4], i, i % 2) for i, t, x in places),
             *(Finding("prototype x", NAMES[i], value=i) for i in range(4)),
             *(Finding("prototype y", NAMES[i], value=i) for i in range(4)),
+        ],
+        key("", task="complexity", **made_up): [
+            Finding(what, letter, 1000 * 2**i, 10, seconds=2.0**i)
+            for what, letter, i in sizes
+        ],
+        key("", task="separation", **made_up): [
+            *(Finding("distance", f"separation {x}", value=x / 4) for x in (1, 2)),
+            *(Finding("off", f"error {x}", value=x / 4) for x in (1, 2)),
+            *(Finding(what, f"{one} {x}", value=x / 4) for what, one, x in sides),
+        ],
+        key("", task="separation"): [
+            Finding("distance", value=1.5),
+            Finding("off", value=0.5),
         ],
         key("ast", task="robustness"): [
             Finding("warning", note=f"WeakStartWarning: {HOSTILE}")
@@ -93,10 +109,11 @@ def test_every_plan_is_on_the_page_with_a_caption(folder):
 
 def test_the_page_says_what_ran_what_failed_and_what_was_chosen(folder):
     text = Page((folder / "report.html").read_text("utf-8")).text
-    assert "9 runs of 5 methods" in text and "1 of them failed" in text
+    assert "12 runs of 5 methods" in text and "1 of them failed" in text
     assert f"Failed: ValueError: {HOSTILE}" in text
     assert f"WeakStartWarning: {HOSTILE}" in text
     assert "lam 10.0" in text
+    assert "∝ m^1.00" in text  # it doubles with m
 
 
 def test_the_curve_of_rates_starts_at_the_base_on_all_rows_together(folder):

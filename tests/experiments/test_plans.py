@@ -28,12 +28,12 @@ PAPER = Path(__file__).parents[2] / ".." / "shared" / "paper" / "tstd.tex"
 
 def test_every_plan_can_be_read_and_shown():
     assert set(TASKS) >= {"accuracy", "statistics", "compare"}
-    assert len(set(plan_names())) == len(plan_names()) >= 11
+    assert len(set(plan_names())) == len(plan_names()) >= 13
     for name in plan_names():
         plan = read_plan(name)
         assert plan.title and plan.caption
         assert plan.show in {*MAKERS, *DRAWINGS}
-        assert (plan.location != "") == name.startswith(("table", "fig"))
+        assert (plan.location != "") == name.startswith(("table", "fig", "complex"))
 
 
 @pytest.mark.parametrize(

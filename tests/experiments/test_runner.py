@@ -59,7 +59,7 @@ def test_killed_in_mid_run_it_goes_on_and_ends_the_same(plan_file, tmp_path):
 
 def test_a_finished_plan_runs_nothing_but_what_failed(tmp_path):
     counts = replace(read_plan("table5").on([]), task="statistics", rows=())
-    failing = replace(counts, columns=(), made_up=True)  # on no data
+    failing = replace(counts, columns=())  # on no data
     shares = []
     for plan, n_runs in ((counts, 2), (counts, 2), (failing, 3), (failing, 4)):
         done = {"progress": lambda *told: shares.append(told[-1])}

@@ -14,7 +14,6 @@ show              "table" or the drawing to make
                   "together" for what self-training starts from; heading stands above
                   the row, in a line of its own
 seeds             how often each is run; by default as often as its method draws
-made_up           true: a run on made-up rows, without a data set
 [counts]          of Table II: the paper's numbers by measure, one per column
 """
 
@@ -117,14 +116,13 @@ class Plan:
     rows: tuple[Row, ...]
     n_seeds: int | None = None
     counts: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    made_up: bool = False
     command: tuple[str, ...] = ()  # what repeats it, if not `unseen reproduce`
     source: Source | None = None  # of all columns, if it need not be found
 
     def runs(self, folders: Sequence[str | Path]) -> list[PlannedRun]:
         """Return every run for which there are data and a method."""
         runs: list[PlannedRun] = []
-        if self.made_up:
+        if self.task and (not self.columns or self.task == "separation"):
             for seed in range(self.n_seeds or 1):
                 key = RunKey(self.task, "made-up", "", "", seed)
                 runs.append(PlannedRun(key, "", None))
@@ -179,7 +177,8 @@ def plan_names() -> tuple[str, ...]:
 ORDER = (
     "fig1",
     *(f"table{number}" for number in range(2, 7)),
-    *("fig3", "fig4", "fig5", "gains", "readings"),
+    *("fig3", "fig4", "fig5", "complexity"),
+    *("gains", "separation", "readings"),
 )
 
 
@@ -249,7 +248,6 @@ def _build(name: str, content: dict[str, Any]) -> Plan:
         rows=tuple(Row(**entry) for entry in content.get("row", [])),
         n_seeds=content.get("seeds"),
         counts={key: tuple(map(float, row)) for key, row in counts.items()},
-        made_up=content.get("made_up", False),
     )
 
 

@@ -10,13 +10,16 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+import pandas as pd
 
 from unseen.core.classes import encode
 from unseen.core.linalg import to_unit
+from unseen.data import ZeroShotData
 from unseen.experiments.bench import Bench
 from unseen.experiments.run import Finding, RunKey
 from unseen.loading.tables import simple_name, standard_splits
@@ -150,11 +153,126 @@ def latent(bench: Bench, part: str, key: RunKey) -> Iterator[Finding]:
         yield Finding("prototype y", str(name), value=y)
 
 
+def complexity(bench: Bench | None, part: str, key: RunKey) -> Iterator[Finding]:
+    """Time JEDM's fit and TSTD's adapt on made-up data while one size grows."""
+    from unseen.models.jedm import Reading
+    from unseen.transduction.tstd import TSTD
+
+    usual = {"m": 8000, "p": 256, "d": 100, "n": 4000}
+    smallest = {"m": 4000, "p": 128, "d": 50, "n": 2000}
+    for letter, least in smallest.items():
+        for size in (least, 2 * least, 4 * least, 8 * least):
+            of = usual | {letter: size}
+            data = clusters(of["m"], of["n"], of["p"])
+            few, axes = Reading(max_iter=10), min(of["p"], 100)
+            model = TSTD(few, n_components=of["d"], n_axes=axes)
+            labelled = {"y": data.y_seen, "class_embeddings": data.class_embeddings}
+            work = {
+                "fit": partial(model.fit, data.X_seen, **labelled),
+                "adapt": partial(model.adapt, data.X_unseen),
+                "predict": partial(model.predict, data.X_unseen),
+            }
+            for what, do in work.items():
+                times = []
+                for _ in range(3):
+                    start = time.process_time()
+                    do()
+                    times.append(time.process_time() - start)
+                yield Finding(what, letter, size, of["n"], seconds=min(times))
+
+
+def separation(bench: Bench | None, part: str, key: RunKey) -> Iterator[Finding]:
+    """Score methods on clusters as wide and prototypes as wrong as is asked for.
+
+    With a data set, measure where it lies instead.
+    """
+    if bench is not None:
+        data = bench.data(part)
+        if key.seed == 0:
+            for measure, value in where_it_lies(data).items():
+                yield Finding(measure, value=value)
+        return
+    settings = [("separation", x, 0.5) for x in (1, 1.5, 2, 3, 4, 6, 8, 12)]
+    settings += [("error", 6, x) for x in (0, 0.1, 0.25, 0.5, 0.75, 0.9)]
+    for what, apart, error in settings:
+        data = clusters(apart=apart, error=error, seed=key.seed)
+        for measure, value in where_it_lies(data).items():
+            yield Finding(measure, f"{what} {apart:g} {error:g}", value=value)
+        for name in COMPARED:
+            model = METHODS[name].make()
+            model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+            labels = model.adapt(data.X_unseen).labels_
+            share = per_class_accuracy(data.y_unseen, labels)
+            x = apart if what == "separation" else error
+            yield Finding(what, f"{name} {x:g}", value=share)
+
+
+COMPARED = ("cca-default", "cca-default-st", "eszsl-default", "eszsl-default-st",
+            "jedm-authors", "tstd-authors", "ast")  # fmt: skip
+
+
+def clusters(
+    m: int = 2400, n: int = 600, p: int = 100, apart=6.0, error=0.5, seed: int = 0
+) -> ZeroShotData:
+    """Return m rows of 40 seen and n of 10 unseen classes, round clusters of width 1.
+
+    Class means are ``apart`` from each other, in root mean square; a share ``error`` of
+    their squares is not what a linear map of the embeddings gives.
+    """
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(50, 10))
+    linear = Z @ rng.normal(size=(10, p)) / np.sqrt(10)
+    M = np.sqrt(1 - error) * linear + np.sqrt(error) * rng.normal(size=(50, p))
+    M *= apart / np.sqrt(2 * p)
+    y = np.repeat(np.arange(50), np.repeat([m // 40, n // 10], [40, 10]))
+    names = np.array([f"class {i:02d}" for i in range(50)])
+    table = pd.DataFrame(Z @ rng.normal(size=(10, 85)), index=names)
+    X = M[y] + rng.normal(size=(len(y), p))
+    return ZeroShotData("made-up", X, names[y], table, names[40:])
+
+
+def where_it_lies(data: ZeroShotData) -> dict[str, float]:
+    """Measure, by the true labels, how far apart classes are and prototypes are off.
+
+    distance  of a class from the one nearest to it: that of their means over the
+              deviation of its rows along the line between them; root mean square
+    off       1 - r², with r the correlation of the unseen classes' means, as a ridge
+              from embeddings predicts them, with the means that they have
+    """
+    from unseen import RidgeToVisual
+
+    model = RidgeToVisual()
+    model.fit(data.X_seen, data.y_seen, class_embeddings=data.class_embeddings)
+    rows, truth = to_unit(np.asarray(data.X_unseen, dtype=float)), data.y_unseen
+    names = np.unique(truth[truth != ""])
+    groups = [rows[truth == name] for name in names]
+    M = np.array([group.mean(axis=0) for group in groups])
+    blur = np.array([group.var(axis=0).sum() / len(group) for group in groups])
+    ratios = []
+    for i, group in enumerate(groups):
+        others = np.arange(len(M)) != i
+        lines = (M - M[i])[others]
+        squares = np.einsum("ij,ij->i", lines, lines)
+        widths = ((group - M[i]) @ lines.T).var(axis=0) / squares
+        # Means of few rows are further apart than those of many.
+        ratios.append(((squares - blur[i] - blur[others]) / widths).min())
+    P = to_unit(data.class_embeddings.loc[names].to_numpy(float))
+    P = P @ model.coef_.T @ model.axes_.T
+    P, M = P - P.mean(axis=0), M - M.mean(axis=0)
+    r = np.vdot(P, M) / (np.linalg.norm(P) * np.linalg.norm(M))
+    return {
+        "distance": float(np.sqrt(max(np.mean(ratios), 0))),
+        "off": float(1 - max(r, 0) ** 2),
+    }
+
+
 TASKS: dict[str, Callable[..., Iterator[Finding]]] = {
     "accuracy": accuracy,
     "statistics": statistics,
     "convergence": convergence,
     "latent": latent,
+    "complexity": complexity,
+    "separation": separation,
 }
 
 

@@ -15,6 +15,7 @@ import pandas as pd
 
 from unseen.experiments.plan import Column, Plan
 from unseen.experiments.tables import in_column
+from unseen.methods import METHODS
 from unseen.report.page import FAINT, INK, new_figure
 
 if TYPE_CHECKING:
@@ -216,10 +217,89 @@ def accuracy_by_rate(found: pd.DataFrame) -> tuple[pd.DataFrame, float]:
     return shares.agg(["mean", "std"]).fillna(0.0), 100 * float(by_row)
 
 
+def draw_complexity(plan: Plan, mine: pd.DataFrame) -> Figure | None:
+    """Draw time against size on logarithmic scales, with the fitted exponent."""
+    from matplotlib.ticker import LogLocator, NullFormatter, ScalarFormatter
+
+    if mine.empty:
+        return None
+    figure = new_figure(7.4, 4.0, 2, sharey=False)
+    lines = {"m": "fit", "p": "fit", "d": "fit", "n": "adapt"}
+    for number, (letter, what) in enumerate(lines.items()):
+        for axes, measure in zip(figure.axes, (what, "predict"), strict=True):
+            own = mine[(mine.measure == measure) & (mine.item == letter)]
+            if own.empty:
+                continue
+            own = own.sort_values("round")
+            sizes, times = own[["round", "seconds"]].to_numpy(float).T
+            slope = np.polyfit(np.log(sizes), np.log(times), 1)[0]
+            label: Any = (
+                f"{what}, {letter} from {sizes[0]:,.0f}: ∝ {letter}^{slope:.2f}"
+            )
+            if measure == "predict":
+                label, times = None, 1000 * times / own["value"].to_numpy(float)
+            axes.plot(sizes / sizes[0], times, label=label, **line_style(number))
+    left, right = figure.axes
+    left.set_ylabel("seconds")
+    right.set_ylabel("predict, milliseconds a row")
+    right.axhline(0.01, color=INK, lw=0.8, ls=":")
+    right.text(1, 0.0105, "the paper: 0.01", size=8, color=INK)
+    for axes in figure.axes:
+        axes.set(xscale="log", yscale="log", xlabel="size, times the smallest")
+        axes.set_xticks([1, 2, 4, 8])
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter(ScalarFormatter())
+            axis.set_minor_formatter(NullFormatter())
+    finish(figure, 2)
+    return figure
+
+
+def draw_separation(plan: Plan, mine: pd.DataFrame) -> Figure | None:
+    """Draw accuracy against measured separation and error, and where real sets lie."""
+    made_up = mine[mine["data"] == "made-up"]
+    if made_up.empty:
+        return None
+    figure = new_figure(8.6, 4.2, 2)
+    means = made_up.groupby(["measure", "item"], sort=False)["value"].mean()
+    sides = {"separation": "distance", "error": "off"}
+    for axes, (what, measured) in zip(figure.axes, sides.items(), strict=True):
+        settings = [item for item in means[measured].index if item.startswith(what)]
+        places = [means[measured, item] for item in settings]
+        shares = means[what]
+        methods = dict.fromkeys(item.rsplit(" ", 1)[0] for item in shares.index)
+        for number, method in enumerate(methods):
+            own = [v for item, v in shares.items() if item.rsplit(" ", 1)[0] == method]
+            pair = number // 2 if method != "ast" else 4
+            style = line_style(pair) | {"ls": "-" if number % 2 or pair == 4 else ":"}
+            style |= {"ms": 4, "lw": 1.6}
+            style["mfc"] = style["color"] if number % 2 else "none"
+            name = METHODS[method].label if what == "separation" else None
+            axes.plot(places, 100 * np.array(own), label=name, **style)
+        found = found_in(plan, mine[mine.measure == measured])
+        real = sorted((one["value"].iloc[0], plain(c.head)) for c, one in found)
+        words: dict[str, Any] = {"rotation": 90, "size": 7, "color": INK}
+        height, side = (0.99, "top") if what == "separation" else (0.02, "bottom")
+        words |= {"va": side, "transform": axes.get_xaxis_transform()}
+        before = -np.inf
+        for place, head in real:  # beside its line, and not on the name before
+            axes.axvline(place, color=FAINT, lw=1)
+            near = place - before < 0.1 * np.ptp(places)
+            axes.text(place, height, head, ha="left" if near else "right", **words)
+            before = place
+    figure.axes[0].set_xlabel("separation: distance to the nearest class, in widths")
+    figure.axes[0].set_ylabel("per-class accuracy, %")
+    figure.axes[1].set(xlabel="how far prototypes are off (0 exact, 1 chance)")
+    finish(figure, 4)
+    return figure
+
+
 DRAWINGS: dict[str, Callable[[Plan, pd.DataFrame], Any]] = {
     "latent": draw_latent,
     "convergence": draw_convergence,
     "rates": draw_rates,
+    "complexity": draw_complexity,
+    "separation": draw_separation,
     "workflow": draw_workflow,
 }
 

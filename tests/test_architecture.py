@@ -175,8 +175,8 @@ def test_numbers_are_compared_in_one_way():
 
 # As it is: to be lowered as packages shrink, never to be raised.
 CEILINGS = {
-    "lines": 29_400,
-    "code lines": 17_570,
+    "lines": 29_380,
+    "code lines": 17_540,
     "modules": 153,
     "lines of tests": 18_820,
     "constants": 93,

@@ -103,10 +103,16 @@ def test_a_column_like_an_index_is_asked_about(tmp_path, name, numbers):
     assert as_feature.feature_names.tolist() == [name, "f0", "f1"]
 
 
-def test_counts_and_measurements_are_features():
+@pytest.mark.parametrize("kind", KINDS)
+def test_counts_and_measurements_are_features(tmp_path, kind):
+    """Whatever they are called: of usual names of labels only the first counts."""
     counts = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8])
     scattered = np.random.default_rng(2).permutation(1000)[:12]
-    assert load_data(rows(counts=counts, scattered=scattered), TABLE).X.shape == (12, 4)
+    frame = rows(y=counts, target=scattered)
+    TABLE.rename(columns={"a": "y"}).to_csv(tmp_path / "rows.classes.csv")
+    data = load_data(source_of(kind, frame, tmp_path), tmp_path / "rows.classes.csv")
+    assert data.feature_names.tolist() == ["y", "target", "f0", "f1"]
+    assert_array_equal(data.class_embeddings, TABLE)
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ import glob
 import re
 import warnings
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,8 @@ from unseen.limits import check_unpacked, limits
 from unseen.loading.arrays import open_npy
 from unseen.loading.parts import RawData, as_texts, damaged_file, first_bytes, reader
 
-LABELS = ("label", "class", "class_name", "y", "target")
+LABELS = ("label", "class", "class_name", "y", "target")  # of rows, in this order
+CLASSES = ("label", "class", "class_name", "name")
 SPLITS = ("split", "unseen")
 # Columns of these names number the rows: they are not features.
 ROW_NUMBERS = ("id", "row", "index", "unnamed: 0", "__index_level_0__")
@@ -93,7 +94,7 @@ def is_excel(path: Path) -> bool:
 )
 def read_rows(path: Path, column: str | None = None, id: str | None = None) -> RawData:
     r"""Read a file with one row per sample, and the class table beside it."""
-    frame = read_table(path, texts=[name for name in (column, id) if name])
+    frame = read_table(path, column, id)
     raw = read_frame(frame, path.stem, str(path), label=column, id=id)
     others = sorted(path.parent.glob(f"{glob.escape(path.stem)}.classes.*"))
     places = [beside(path), *others]  # birds.classes.csv will do for birds.tsv
@@ -152,12 +153,12 @@ def with_class_table(raw: RawData, path: Path) -> RawData:
 
 
 def read_table(
-    path: Path, *, names_first: bool = False, texts: Sequence[str] = ()
+    path: Path, *texts: str | None, of_classes: bool = False
 ) -> pd.DataFrame:
     """Read a CSV, Excel or parquet file whole.
 
-    Columns of names stay text, so that class ``007`` is not class ``7``; so does the
-    first column if ``names_first``, and so do the columns ``texts``.
+    The column of names stays text, so that class ``007`` is not class ``7``. ``texts``
+    are the columns of labels and of ids; without the first it has a usual name.
     """
     if is_parquet(path):
         with open_parquet(path) as (schema, batches):
@@ -165,13 +166,13 @@ def read_table(
     with damaged_file(path):
         if is_excel(path):
             frame, commas = read_excel(path), False
-            named = _names_in(frame.columns.tolist(), path, names_first, texts)
+            named = _names_in(frame.columns.tolist(), path, of_classes, *texts)
         else:
             with open_text(path) as file:
                 header = file.readline(limits().line_bytes)
                 separator = max(SEPARATORS, key=header.count)
                 heads = next(csv.reader([header], delimiter=separator), [])
-                named = _names_in(heads, path, names_first, texts)
+                named = _names_in(heads, path, of_classes, *texts)
                 file.seek(0)
                 frame, commas = _read_csv(file, separator, named), separator != ","
     columns = {
@@ -182,7 +183,7 @@ def read_table(
 
 
 def _names_in(
-    heads: list[str], path: Path, names_first: bool, texts: Sequence[str]
+    heads: list[str], path: Path, of_classes: bool, column: Any = None, id: Any = None
 ) -> list[str]:
     """Return which columns hold names; refuse too many columns."""
     if len(heads) > limits().columns:
@@ -190,9 +191,15 @@ def _names_in(
             f"{path} has {len(heads)} columns. Give at most {limits().columns}; "
             "features.npy takes any number."
         )
-    naming = (*LABELS, "name")
-    named = [head for head in heads if head.lower() in naming or head in texts]
-    return named or (heads[:1] if names_first else [])
+    if of_classes:
+        return _head(heads, CLASSES) or heads[:1]
+    names = [column] if column else _head(heads, LABELS)
+    return [*names, *_head(heads, ["name"]), *([id] if id else [])]
+
+
+def _head(heads: Iterable[str], usual: Sequence[str]) -> list[str]:
+    """Return the head with the first of the usual names that is there, or nothing."""
+    return [head for want in usual for head in heads if head.lower() == want][:1]
 
 
 def _read_csv(file: Any, separator: str, texts: list[str]) -> pd.DataFrame:
@@ -361,8 +368,7 @@ def read_frame(
 
 
 def _label_column(columns: dict, where: str) -> str | None:
-    named = [c for want in LABELS for c in columns if c.lower() == want]
-    if named:
+    if named := _head(columns, LABELS):
         return named[0]
     others = ("split", *ROW_NUMBERS)
     texts = [c for c in columns if _holds(columns[c], str) and c.lower() not in others]
@@ -389,8 +395,7 @@ def _features(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Return the features and, if each has a column, their names."""
     lists = [c for c in columns if _holds(columns[c], (list, tuple, np.ndarray))]
-    usual = ("features", "embedding", "x")
-    named = [c for want in usual for c in lists if c.lower() == want]
+    named = _head(lists, ("features", "embedding", "x"))
     if named or len(lists) == 1:
         name = (named or lists)[0]
         return _stack(columns[name], name, where), None
@@ -470,7 +475,7 @@ def _holds(column: pd.Series, kind: Any) -> bool:
 
 def read_table_of_classes(path: Path) -> tuple[pd.DataFrame, np.ndarray | None]:
     """Return (table, who is unseen or None) of a file with one row per class."""
-    return frame_to_table(read_table(path, names_first=True), path)
+    return frame_to_table(read_table(path, of_classes=True), path)
 
 
 def frame_to_table(
@@ -481,8 +486,7 @@ def frame_to_table(
     if isinstance(frame.index, pd.RangeIndex):
         if not len(frame.columns):
             raise ValueError(f"{where} has no columns. Name the classes in the first.")
-        by_name = [c for c in frame.columns if c.lower() in (*LABELS[:3], "name")]
-        frame = frame.set_index((by_name or list(frame.columns))[0])
+        frame = frame.set_index((_head(frame.columns, CLASSES) or [*frame.columns])[0])
     names = pd.Index(["" if pd.isna(name) else str(name) for name in frame.index])
     frame = frame.set_axis(names, axis=0).rename_axis(None)
     splits = [c for c in frame if str(c).lower() in SPLITS]

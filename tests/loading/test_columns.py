@@ -105,7 +105,6 @@ def test_a_column_like_an_index_is_asked_about(tmp_path, name, numbers):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_counts_and_measurements_are_features(tmp_path, kind):
-    """Whatever they are called: of usual names of labels only the first counts."""
     counts = np.array([3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8])
     scattered = np.random.default_rng(2).permutation(1000)[:12]
     frame = rows(y=counts, target=scattered)

@@ -65,8 +65,7 @@ def test_no_saved_answer_is_lost(tmp_path, n_answers, n_kills, full):
     assert named(saved).items() <= server.corrections().items()
     n = len((tmp_path / "labels.review/answers.jsonl").read_text().splitlines()) - 1
     assert n >= n_answers and refused
-    ends = ", ".join(how.name for how in SIGNALS)
-    print(f"{n:,} saved, {refused} refused; {n_kills} ends ({ends}), {len(full)} full")
+    print(f"{n:,} saved, {refused} refused, {n_kills} ends, {len(full)} full disks")
 
 
 def named(saved):

@@ -93,14 +93,13 @@ def test_the_shell_writes_labels_page_and_model(table, tmp_path):
     page = out.with_name("report.html").read_text("utf-8")
     assert DEMO.texts[0] in page and "tickets.csv: 10 classes" in page
     assert f"Labels are in {out}" in ended.output
-    new = tmp_path / "new.txt"
-    new.write_text("the striker shot over the goal\nis it going to rain?\n")
-    ended = run(new, "--model", tmp_path / "m.unseen", "--out", tmp_path / "n.csv")
+    (tmp_path / "new.txt").write_text("he shot over the goal\nis it going to rain?\n")
+    again = [tmp_path / "new.txt", "--model", tmp_path / "m.unseen"]
+    ended = run(*again, "--out", tmp_path / "n.csv")
     assert ended.exit_code == 0, ended.output
     frame = read_labels(tmp_path / "n.csv")
     assert frame["label"].tolist() == ["football", "weather"]
-    ended = run(new, "--model", tmp_path / "m.unseen", "--template", "a {}")
-    assert "--template does nothing for a saved model" in ended.stderr
+    assert "does nothing for a saved model" in run(*again, "--learn-from", 5).stderr
 
 
 def test_answers_to_a_random_check_say_which_labels_can_be_used(table, tmp_path):

@@ -152,9 +152,7 @@ def with_class_table(raw: RawData, path: Path) -> RawData:
     return raw
 
 
-def read_table(
-    path: Path, *texts: str | None, of_classes: bool = False
-) -> pd.DataFrame:
+def read_table(path: Path, *texts: Any, of_classes: bool = False) -> pd.DataFrame:
     """Read a CSV, Excel or parquet file whole.
 
     The column of names stays text, so that class ``007`` is not class ``7``. ``texts``

@@ -23,7 +23,7 @@ def printable(text: Any, keep: str = "") -> str:
 
 
 def how_many(n: int, one: str, several: str = "") -> str:
-    """Return a number with what is how_many, by its own word if it is one.
+    """Return a number and what it counts, in the singular if it is one.
 
     >>> how_many(1, "row"), how_many(2000, "class", "classes")
     ('1 row', '2,000 classes')

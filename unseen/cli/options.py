@@ -196,7 +196,7 @@ def labels_and_page(out: Path) -> tuple[Path, Path | None]:
     >>> [path.as_posix() for path in labels_and_page(Path("birds"))]
     ['birds/labels.csv', 'birds/report.html']
     """
-    if out.suffix or (out.exists() and not out.is_dir()):
+    if not out.is_dir() and (out.suffix or out.exists()):
         return out, None
     return out / "labels.csv", out / "report.html"
 

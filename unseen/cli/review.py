@@ -10,12 +10,8 @@ from typing import Annotated
 
 import typer
 
-from unseen.cli.options import (
-    Labels,
-    PhotosFolder,
-    examples,
-    say,
-)
+from unseen._command import command_line
+from unseen.cli.options import Labels, PhotosFolder, examples, say
 
 EXAMPLES = examples(
     "unseen review labels.csv",
@@ -72,9 +68,12 @@ def review(
             webbrowser.open(once)
 
     at_rest = serve(session, port=port, ready=ready)
-    given = len(session.state.given)
-    answers = "1 answer is" if given == 1 else f"{given:,} answers are"
-    say(f"{answers} in {session.folder / 'corrections.csv'}")
+    answers, made = (
+        session.folder / f"{one}.csv" for one in ("corrections", "reviewed")
+    )
+    say(f"Your answers are in {answers}, all labels in {made}")
+    if session.items.kind == "photo":
+        say(f"Sort the photos:  {command_line('export', made, '--to', 'folders')}")
     if not at_rest:  # torn down under native code, it would abort with a message
         sys.stdout.flush()
         os._exit(0)

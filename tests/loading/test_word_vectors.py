@@ -80,7 +80,7 @@ def test_word_vectors_serve_as_class_table(tmp_path):
     assert data.tables == ("att", "glove")
     close(data.class_embeddings.loc["killer+whale", "glove"], 7)
     rows = pd.DataFrame({"label": ["okapi", "Seal"], "a": [1.0, 2]})
-    with pytest.raises(ValueError, match="has no word of okapi"):
+    with pytest.raises(ValueError, match="has no vector for okapi"):
         load_data(rows, classes=path)
 
 

@@ -44,7 +44,7 @@ def compare(
     jobs: Annotated[int, typer.Option(min=1, help="Processes at once.")] = 2,
     force: Force = False,
 ) -> None:
-    """Compare methods on DATA: which is best, and how certainly.
+    """Compare methods on DATA, and say how certain the best one is.
 
     The labelled classes are divided into folds, and each method labels every fold as if
     its classes had no label. No label of an unseen class is used. If rows of unseen

@@ -329,7 +329,7 @@ def apply_check(table: pd.DataFrame, checked: Path) -> tuple[pd.DataFrame, str]:
     planned, wanted, looks = map(float, [*terms, *(0, 95, 1)[len(terms) :]])
     if planned not in (0, random.sum()):
         raise ValueError(
-            f"{checked}: of a check of {planned:.0f} answers {random.sum()} are there. "
+            f"{checked} has {random.sum()} of the {planned:.0f} answers of its check. "
             "Answer them all: those that are missing may be the hard ones."
         )
     truth = answers["label"].replace("", NONE_OF_THESE)

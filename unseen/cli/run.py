@@ -264,7 +264,7 @@ def take(asked: DataOptions, path: Path, generalized: bool) -> tuple[Any, ...]:
     if asked.source.endswith(".npy"):
         X = open_npy(asked.source)
         if X.ndim != 2:
-            raise ValueError(f"{asked.source} has shape {X.shape}. Give rows.")
+            raise ValueError(f"{asked.source} has shape {X.shape}. Give a table.")
         ids, truth = np.arange(len(X)), np.full(len(X), "")
     else:
         raw = asked.raw()

@@ -74,7 +74,7 @@ class DaskUnlabelled(Elsewhere):
         """Return the labels of each chunk, delayed or here."""
         if y is None:
             raise ValueError(
-                "A Dask X needs labels. Give y: Dask, an array, or a column."
+                "A Dask X needs labels. Give y, as an array of Dask or NumPy."
             )
         if not hasattr(y, "to_delayed"):
             check_lengths("X", len(self), len(y))

@@ -231,8 +231,8 @@ def _build(name: str, content: dict[str, Any]) -> Plan:
         paper = entry.get("paper", [])
         if len(paper) > len(columns):
             raise ValueError(
-                f"{entry['method']} has {len(paper)} numbers of the paper for "
-                f"{len(columns)} columns. Give one for each, nan for none."
+                f"{entry['method']} has {len(paper)} numbers of the paper, but there "
+                f"are {len(columns)} columns. Write nan where the paper has none."
             )
         behind = [math.nan] * (len(columns) - len(paper))
         entry["paper"] = (*map(float, paper), *behind)

@@ -68,8 +68,8 @@ def read_class_table(
         absent = [n for n in class_names.tolist() if n not in found.table.index]
         if absent:
             raise ValueError(
-                f"{path} has no word of {listed(absent, 5)}. Give other vectors, or "
-                "build the table with embed_names and mend it."
+                f"{path} has no vector for {listed(absent, 5)}. Give other vectors, or "
+                "build the table with embed_names and add what is missing."
             )
         return found.table
     if is_table(path):

@@ -151,7 +151,7 @@ class DeViSE(RankingClassifier):
     """Deep visual-semantic embedding's ranking loss: every violation counts.
 
     Choose it for few classes; with many, ``ALE`` and ``SJE`` waste less on classes
-    that are far off. It needs the rows: several passes in mini-batches.
+    that are far off. It reads the rows several times, in mini-batches.
 
     Parameters
     ----------
@@ -214,8 +214,8 @@ class DeViSE(RankingClassifier):
 class ALE(RankingClassifier):
     """Attribute label embedding: violations are weighted by the rank they cause.
 
-    Choose it for many classes: being first matters more than being ninth or tenth.
-    It needs the rows: several passes in mini-batches.
+    Choose it for many classes: it cares whether the right one comes first, hardly
+    whether it is ninth or tenth. It reads the rows several times, in mini-batches.
 
     Parameters
     ----------
@@ -259,8 +259,8 @@ class ALE(RankingClassifier):
 class SJE(RankingClassifier):
     """Structured joint embedding: only the worst violation of a row counts.
 
-    Choose it when single classes are confused again and again. It needs the rows:
-    several passes in mini-batches.
+    Choose it when single classes are confused again and again. It reads the
+    rows several times, in mini-batches.
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ class LatEm(RankingClassifier):
     """Latent embeddings: a few bilinear maps, the best one for each row and class.
 
     Choose it when the seen classes fall into kinds that look different, so that one
-    map cannot serve all. It needs the rows: several passes in mini-batches.
+    map cannot serve all. It reads the rows several times, in mini-batches.
 
     Parameters
     ----------
@@ -333,8 +333,8 @@ class LatEm(RankingClassifier):
     References
     ----------
     Y. Xian, Z. Akata, G. Sharma, Q. Nguyen, M. Hein, B. Schiele, "Latent embeddings
-    for zero-shot classification", CVPR 2016. Its pruning of rarely used maps is left
-    out: ``ClasswiseSearchCV`` chooses ``n_maps``.
+    for zero-shot classification", CVPR 2016. Its pruning of rarely used maps is
+    omitted: ``ClasswiseSearchCV`` chooses ``n_maps``.
 
     Examples
     --------

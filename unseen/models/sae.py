@@ -61,8 +61,8 @@ class SAE(OnAxes):
     Notes
     -----
     The authors' programs scale scores by their spread over the test set; that looks
-    at all rows, and is left out here. Directions that neither side moves in get no
-    weight.
+    at all rows, and is omitted here. Directions in which neither the rows nor the class
+    embeddings vary get no weight.
 
     References
     ----------

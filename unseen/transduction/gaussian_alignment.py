@@ -55,8 +55,8 @@ def gaussian_alignment(
 
     Notes
     -----
-    After the authors' public program for all rows at once, written anew. It has another
-    ``scale`` for every data set, from 10 to 100; ours is the median of theirs. A prior
+    It does what the authors' public program does for all rows at once. Theirs has a
+    ``scale`` of its own for every data set, 10 to 100; ours is their median. A prior
     of soft labels, and the floor of the logits, are ours. New rows go to the nearest
     of the class means of the labelled rows.
 

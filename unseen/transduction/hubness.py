@@ -31,7 +31,7 @@ from unseen.core.start import Start
 def csls(start: Start, *, n_neighbors: Count = 80) -> Relabelled:
     """Cross-domain similarity local scaling: scores less those of the neighbourhood.
 
-    A class that has high scores on its k best rows must beat others by as much.
+    A class whose k best rows score high must beat other classes by as much more.
 
     Parameters
     ----------

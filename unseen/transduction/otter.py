@@ -35,7 +35,7 @@ def otter(
     class_prior: Literal["uniform"] | Numbers = "uniform",
     regularisation: Positive = 0.1,
 ) -> Relabelled:
-    """OTTER: as many rows for every class as its prior says, at the least cost.
+    """OTTER gives each class as many rows as its prior says, at the least cost.
 
     The answer leans on the prior. If it is right, much of the bias of a start goes; if
     it is wrong, rows are dealt to classes they do not belong to. The default says that

@@ -193,7 +193,7 @@ def both_sides(y_true, for_seen, for_unseen, seen) -> dict[str, float]:
     theirs = np.isin(truth, np.asarray(seen))
     if theirs.all() or not theirs.any():
         lacks = "unseen" if theirs.all() else "seen"
-        raise ValueError(f"No row of y_true is of a class that is {lacks}. Give both.")
+        raise ValueError(f"No row of y_true is of a {lacks} class. Give rows of both.")
     U = per_class_accuracy(truth[~theirs], for_unseen[~theirs])
     S = per_class_accuracy(truth[theirs], for_seen[theirs])
     return {"U": U, "S": S, "H": 2 * S * U / (S + U) if S + U else 0.0}

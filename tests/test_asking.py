@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from unseen import GuidedMixture, draw_check, estimate_accuracy, suggest
+from unseen import draw_check, estimate_accuracy, suggest
 from unseen.trust.asking import unlike
 from unseen.trust.sure import drawn_from
 
@@ -50,16 +50,6 @@ def test_each_row_asked_is_the_most_worthy_that_is_unlike_the_others():
         expected.append(int(np.argmax(values)))
         asked.append(B[expected[-1]])
     assert unlike(B, worth, 6, B[:2]).tolist() == expected
-
-
-def test_an_adapted_model_asks_on():
-    X, truth, centres = make_rows()
-    model = GuidedMixture.from_prototypes(centres).adapt(X)
-    first = suggest(X, 5, reliability=model.reliability_)
-    given = {int(row): int(truth[row]) for row in first}
-    model.adapt(X, given=given)
-    again = suggest(X, 5, reliability=model.reliability_, given=given)
-    assert not set(again) & set(first)
 
 
 def test_what_cannot_be_asked_is_refused():

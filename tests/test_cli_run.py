@@ -122,18 +122,6 @@ def test_a_model_knows_columns_by_their_names(home, tmp_path):
         assert ended.exit_code == 2 and f"'{wrong}'" in ended.stderr, ended.output
 
 
-def test_a_column_that_runs_like_an_index_is_asked_about(home, tmp_path):
-    folder, words, *_ = home
-    frame = pd.read_csv(folder / "data.csv").drop(columns="ring")
-    frame.insert(0, "number", range(1000, 1120))
-    frame.to_csv(tmp_path / "data.csv", index=False)
-    words = [tmp_path / "data.csv", *words[1:3], "--out", tmp_path / "l.csv"]
-    ended = invoke("run", *words)
-    assert ended.exit_code == 2 and "--id 'number'" in ended.stderr, ended.stderr
-    run(*words, "--id", "number")
-    assert labels_of(tmp_path / "l.csv").index[0] == "1090"
-
-
 def test_a_saved_model_labels_an_array_and_leaves_seen_classes_alone(home, tmp_path):
     folder, words, rows, labels, *_ = home
     loose = pd.isna(labels)

@@ -8,7 +8,6 @@ import stat
 import pytest
 
 from unseen.files import (
-    MARK,
     check_folder,
     check_outputs,
     check_results,
@@ -165,54 +164,19 @@ def test_results_are_made_again_by_the_same_question_alone(tmp_path):
     check_results(tmp_path / "mine", "one", force=True)
 
 
-def make_folder(path):
-    with replace_folder(path) as draft:
-        (draft / "labels.csv").write_text("cat")
+def test_a_folder_appears_whole_or_not_at_all(tmp_path, monkeypatch):
+    folder = tmp_path / "new" / "small"
+    with pytest.raises(ZeroDivisionError), replace_folder(folder) as draft:
+        (draft / "labels.csv").write_text(str(1 / 0))
+    assert names(folder.parent) == []
+    folder.mkdir()
+    with replace_folder(folder) as draft:
         (draft / "deep").mkdir()
-        (draft / "deep" / "er").write_text("dog")
-    return path
-
-
-def test_a_folder_is_replaced_whole_when_forced(tmp_path):
-    folder = make_folder(tmp_path / "small")
+        (draft / "deep" / "labels.csv").write_text("cat")
+    assert (folder / "deep" / "labels.csv").read_text() == "cat"
+    assert names(folder.parent) == ["small"]
     with pytest.raises(FileExistsError, match="small-2"), replace_folder(folder):
         raise AssertionError("never reached")
-    with replace_folder(folder, force=True) as draft:
-        (draft / "two").write_text("two")
-    assert names(folder) == [MARK, "two"] and names(tmp_path) == ["small"]
-
-
-@pytest.mark.parametrize(
-    ("spoil", "found"),
-    [
-        (lambda f: (f / MARK).unlink(), "'deep'"),
-        (lambda f: (f / MARK).write_text("{"), "'deep'"),
-        (lambda f: (f / "notes.txt").write_text("mine"), "'notes.txt'"),
-        (lambda f: (f / "deep" / "x").write_text("mine"), "'deep/x'"),
-        (lambda f: (f / "mine").mkdir(), "'mine'"),
-    ],
-)
-def test_a_folder_with_anything_of_others_stays(tmp_path, spoil, found):
-    folder = make_folder(tmp_path / "small")
-    spoil(folder)
-    before = {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-    with pytest.raises(FileExistsError, match=found):
-        check_folder(folder, force=True)
-    assert before == {p: p.read_bytes() for p in folder.rglob("*") if p.is_file()}
-
-
-def test_a_folder_that_cannot_be_renamed_leaves_the_old_one(tmp_path, monkeypatch):
-    folder = make_folder(tmp_path / "small")
-    rename, calls = os.replace, []
-
-    def failing(source, target):
-        calls.append(target)
-        if calls.count(folder) == 1 and target == folder:
-            raise OSError(errno.EIO, "Input/output error", str(source))
-        rename(source, target)
-
-    monkeypatch.setattr(os, "replace", failing)
-    with pytest.raises(OSError) as found, replace_folder(folder, force=True) as draft:
-        (draft / "labels.csv").write_text("new")
-    assert found.value.filename == str(folder) and names(tmp_path) == ["small"]
-    assert (folder / "labels.csv").read_text() == "cat"
+    (tmp_path / "file").touch()
+    with pytest.raises(FileExistsError, match="file-2"):
+        check_folder(tmp_path / "file")

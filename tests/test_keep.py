@@ -3,7 +3,6 @@
 import dataclasses
 import inspect
 import json
-import os
 import random
 import struct
 
@@ -270,13 +269,6 @@ def test_a_forged_state_is_refused(key, value, reason, data, tmp_path):
     forge(path, change)
     with pytest.raises(ValueError, match=reason):
         unseen.load_model(path)
-
-
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes with a name")
-def test_a_pipe_is_no_model_and_is_not_waited_for(tmp_path):
-    os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ValueError, match="is a pipe or device"):
-        unseen.load_model(tmp_path / "pipe")
 
 
 def test_a_damaged_file_is_one_clear_error(data, tmp_path):

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, BinaryIO
 
-MARK = ".made-by-unseen"  # in a folder written whole: the names of its files
+MARK = ".made-by-unseen"  # in a folder of small copies of photos
 QUESTION = ".results-of"  # in a folder of results: what was asked
 AnyPath = str | os.PathLike[str]
 
@@ -53,35 +53,24 @@ def replace_file(path: AnyPath) -> Iterator[BinaryIO]:
 
 
 @contextmanager
-def replace_folder(
-    path: AnyPath, *, force: bool = False, mark: bool = True
-) -> Iterator[Path]:
+def replace_folder(path: AnyPath) -> Iterator[Path]:
     """Yield a hidden folder beside ``path``; rename it to ``path`` once it is complete.
 
-    ``path`` is a new name or an empty folder; with ``force`` one that was written here,
-    but never one that holds other files. ``mark`` notes down in it that it was.
+    ``path`` is a new name or an empty folder.
     """
     path = Path(path)
-    check_folder(path, force=force)
+    check_folder(path)
     target = Path(os.path.realpath(path))
-    draft, old = temporary_name(target), temporary_name(target)
+    draft = temporary_name(target)
     with named(path, draft):
         try:
             draft.mkdir(parents=True)
             yield draft
-            if mark:
-                places = sorted(draft.rglob("*"))
-                known = [os.fsencode(one.relative_to(draft)) for one in places]
-                with replace_file(draft / MARK) as file:
-                    file.write(b"\0".join(known))
             if target.exists():
-                os.replace(target, old)
+                target.rmdir()
             os.replace(draft, target)
         finally:
             shutil.rmtree(draft, ignore_errors=True)
-            if old.exists() and not target.exists():
-                os.replace(old, target)
-            shutil.rmtree(old, ignore_errors=True)
         sync(target.parent)
 
 
@@ -133,24 +122,12 @@ def check_results(
         file.write(question.encode())
 
 
-def check_folder(path: AnyPath, *, force: bool = False) -> None:
-    """Raise if a folder may not be written whole: see :func:`replace_folder`."""
+def check_folder(path: AnyPath) -> None:
+    """Raise unless a folder is new or empty."""
     path = Path(path)
-    if not path.exists() or (path.is_dir() and not any(path.iterdir())):
-        return
-    if not force:
+    if path.exists() and not (path.is_dir() and not any(path.iterdir())):
         raise FileExistsError(
             f"{path} already exists. Give another name, such as {free_name(path)}."
-        )
-    mark = path / MARK
-    known = set(mark.read_bytes().split(b"\0")) if mark.is_file() else set()
-    found = {os.fsencode(one.relative_to(path)) for one in path.rglob("*")}
-    found |= set() if path.is_dir() else {os.fsencode(path.name)}
-    foreign = min(found - known - {MARK.encode()}, default=b"")
-    if foreign:
-        raise FileExistsError(
-            f"{path} holds {os.fsdecode(foreign)!r}, which unseen did not write. Give "
-            f"another name, such as {free_name(path)}."
         )
 
 

@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from tests.checks import close
-from unseen.files import replace_folder
+from unseen.files import MARK
 from unseen.photos import encode_folder, photo, write_features
 from unseen.photos import folder as module
 from unseen.photos.folder import find_photos
@@ -50,9 +50,8 @@ def test_links_are_followed_once_and_loops_end(tmp_path):
 
 
 def test_thumbnails_of_a_page_are_no_photos(tmp_path):
-    touch(tmp_path, "a.jpg", "labels.html")
-    with replace_folder(tmp_path / "labels-thumbnails-0123456789abcdef") as draft:
-        touch(draft, "00000.jpg")
+    small = "labels-thumbnails"
+    touch(tmp_path, "a.jpg", "labels.html", f"{small}/00000.jpg", f"{small}/{MARK}")
     found = find_photos(tmp_path)
     assert "a.jpg" in found.paths and not any("00000" in path for path in found.paths)
     assert [skipped.reason for skipped in found.skipped] == [

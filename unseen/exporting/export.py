@@ -29,7 +29,7 @@ class Export:
 
     def run(self) -> Path:
         """Write everything, or nothing; return the folder."""
-        with replace_folder(self.out, mark=False) as draft:
+        with replace_folder(self.out) as draft:
             FORMATS[self.to].write(self.chosen, draft, self.out)
             for row, place in zip(self.chosen.rows, self.places, strict=False):
                 put(row.source, draft / place, self.how)

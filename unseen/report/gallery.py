@@ -19,7 +19,7 @@ from urllib.parse import quote
 import pandas as pd
 
 from unseen._words import printable
-from unseen.files import check_target, replace_folder
+from unseen.files import MARK, check_folder, check_target
 from unseen.report.page import write_page
 
 GREY_CARD = base64.b64decode(  # one pixel, for a photo that cannot be shown
@@ -129,13 +129,16 @@ def write_thumbnails(
     folder: Path, thumbnails: Callable[[int], bytes], n_photos: int
 ) -> list[str]:
     """Write a small copy of every photo, before the page; return the files' names."""
+    if not (folder / MARK).is_file():
+        check_folder(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / MARK).touch()
     names = []
-    with replace_folder(folder, force=True) as draft:
-        for number in range(n_photos):
-            image = thumbnails(number) or GREY_CARD
-            kind = "png" if image.startswith(b"\x89PNG") else "jpg"
-            names.append(f"{number:05d}.{kind}")
-            (draft / names[-1]).write_bytes(image)
+    for number in range(n_photos):
+        image = thumbnails(number) or GREY_CARD
+        kind = "png" if image.startswith(b"\x89PNG") else "jpg"
+        names.append(f"{number:05d}.{kind}")
+        (folder / names[-1]).write_bytes(image)
     return names
 
 

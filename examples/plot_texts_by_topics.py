@@ -14,7 +14,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from unseen import confusion, per_class_accuracy
+from unseen import per_class_accuracy
 from unseen.texts import NamedTexts, load_demo_texts
 
 demo = load_demo_texts()
@@ -29,7 +29,7 @@ for how, labels in {"names alone": before, "adapted": model.labels_}.items():
 # Which topics are mixed up
 # -------------------------
 # Rows are true topics, columns the labels they got.
-table = confusion(demo.truth, model.labels_)
+table = pd.crosstab(demo.truth, model.labels_)
 figure, ax = plt.subplots(figsize=(5.6, 4.8), layout="constrained")
 ax.imshow(table, cmap="Blues")
 ax.set_xticks(range(len(table.columns)), table.columns, rotation=60, ha="right")

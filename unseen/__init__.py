@@ -48,8 +48,8 @@ HOMES = {
     "trust.asking": "AccuracyEstimate draw_check estimate_accuracy suggest",
     "trust.calibrated": "Calibrated",
     "trust.metrics": (
-        "confusion expected_calibration_error generalized_scores per_class_accuracy "
-        "reliability_curve risk_coverage top_k_accuracy"
+        "expected_calibration_error generalized_scores per_class_accuracy "
+        "reliability_curve risk_coverage"
     ),
     "trust.search": "ClasswiseFolds ClasswiseSearchCV",
 }

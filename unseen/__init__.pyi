@@ -55,7 +55,6 @@ from unseen.trust.asking import draw_check as draw_check
 from unseen.trust.asking import estimate_accuracy as estimate_accuracy
 from unseen.trust.asking import suggest as suggest
 from unseen.trust.calibrated import Calibrated as Calibrated
-from unseen.trust.metrics import confusion as confusion
 from unseen.trust.metrics import (
     expected_calibration_error as expected_calibration_error,
 )
@@ -63,7 +62,6 @@ from unseen.trust.metrics import generalized_scores as generalized_scores
 from unseen.trust.metrics import per_class_accuracy as per_class_accuracy
 from unseen.trust.metrics import reliability_curve as reliability_curve
 from unseen.trust.metrics import risk_coverage as risk_coverage
-from unseen.trust.metrics import top_k_accuracy as top_k_accuracy
 from unseen.trust.search import ClasswiseFolds as ClasswiseFolds
 from unseen.trust.search import ClasswiseSearchCV as ClasswiseSearchCV
 

@@ -304,32 +304,6 @@ DRAWINGS: dict[str, Callable[[Plan, pd.DataFrame], Any]] = {
 }
 
 
-def draw_confusion(counts: pd.DataFrame) -> Figure:
-    """Draw what the rows of each class (a row) were called, as shares of the class."""
-    shares = counts.div(counts.sum(axis=1).clip(lower=1), axis=0)
-    n_rows, n_columns = shares.shape
-    side = max(4.2, 1.6 + 0.2 * max(n_rows, n_columns))
-    figure = new_figure(side + 1, side)
-    (axes,) = figure.axes
-    size = 9 if n_rows <= 25 else 7
-    mesh = axes.imshow(shares.to_numpy(float), cmap="cividis", vmin=0, vmax=1)
-    columns, rows = map(plain, shares.columns), map(plain, shares.index)
-    axes.set_xticks(np.arange(n_columns), list(columns), rotation=90, fontsize=size)
-    axes.set_yticks(np.arange(n_rows), list(rows), fontsize=size)
-    axes.set_xlabel("name given")
-    axes.set_ylabel("true class")
-    if n_rows <= 15:  # each share of 1 % and more fits into its square
-        for (i, j), share in np.ndenumerate(shares.to_numpy(float)):
-            if share >= 0.01:
-                colour = "black" if share > 0.5 else "white"
-                text = f"{100 * share:.0f}"
-                axes.text(j, i, text, ha="center", va="center", color=colour)
-    bar = figure.colorbar(mesh, ax=axes, shrink=0.6)
-    bar.ax.tick_params(colors=INK, labelsize=9)
-    bar.set_label("share of the true class", color=INK)
-    return figure
-
-
 def mark_style(number: int) -> dict[str, Any]:
     """Return the colour and mark of a class."""
     colour, mark = PALETTE[number % len(PALETTE)], MARKS[number % len(MARKS)]

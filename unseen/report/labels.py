@@ -12,9 +12,8 @@ import pandas as pd
 import unseen
 from unseen.labels import find_truth, read_labels
 from unseen.named import unlike_message
-from unseen.report.figures import draw_confusion
-from unseen.report.page import inline_svg, write_page
-from unseen.trust.metrics import confusion, per_class_accuracy
+from unseen.report.page import write_page
+from unseen.trust.metrics import per_class_accuracy
 
 
 def write_labels_report(
@@ -81,14 +80,12 @@ def describe_names(given: pd.DataFrame) -> list[dict[Any, Any]]:
 
 
 def score(given: pd.DataFrame, data: Any) -> dict[str, Any]:
-    """Return accuracy, class by class, and confusion."""
+    """Return accuracy, also class by class."""
     given = given[~given["label"].isin(["", "unknown"])]
     truth, called = find_truth(given, data), given["label"].to_numpy(dtype=str)
     by_class = pd.Series(truth == called).groupby(truth).agg(["size", "mean"])
-    present = confusion(truth, called).loc[by_class.index]
     return {
         "mean": per_class_accuracy(truth, called),
         "rows": float((truth == called).mean()),
-        "confusion": inline_svg(draw_confusion(present), "confusion"),
         "classes": by_class.reset_index(names="name").to_dict("records"),
     }

@@ -38,94 +38,9 @@ def per_class_accuracy(y_true: ArrayLike, y_pred: ArrayLike) -> float:
     0.5
     """
     y_true, y_pred = check_pair(y_true, y_pred)
-    return _mean_per_class(y_true, y_true == y_pred)
-
-
-def top_k_accuracy(
-    y_true: ArrayLike,
-    scores: ArrayLike | pd.DataFrame,
-    *,
-    k: int = 5,
-    classes: ArrayLike | None = None,
-) -> float:
-    """Share of rows whose class is among the ``k`` best scored, averaged per class.
-
-    Of equal scores the earlier column comes first, as with ``argmax``, so that ``k=1``
-    is the per-class accuracy of the predictions.
-
-    Parameters
-    ----------
-    y_true : array of shape (n_samples,)
-        True classes.
-    scores : array or DataFrame of shape (n_samples, n_competing)
-        One column per class, larger is better. One dimension, as scikit-learn gives for
-        two classes, holds the scores of the second.
-    k : int, default=5
-        How many of the best classes count, at most as many as there are candidates.
-    classes : array of shape (n_competing,), optional
-        The class of each column, such as ``competing_classes_``. Not needed for a
-        DataFrame, whose columns are the classes.
-
-    Returns
-    -------
-    float
-        Between 0 and 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from unseen import top_k_accuracy
-    >>> scores = np.array([[0.6, 0.3, 0.1], [0.5, 0.1, 0.4]])
-    >>> names = ["zebra", "okapi", "tapir"]
-    >>> top_k_accuracy(["zebra", "tapir"], scores, k=1, classes=names)
-    0.5
-    >>> top_k_accuracy(["zebra", "tapir"], scores, k=2, classes=names)
-    1.0
-    """
-    scores, classes = check_scores(scores, classes)
-    if not isinstance(k, int | np.integer) or not 1 <= k <= len(classes):
-        raise ValueError(
-            f"k is {k!r}, but there are {len(classes)} candidates. "
-            f"Give a whole number from 1 to {len(classes)}."
-        )
-    y_true, columns = check_truth(y_true, scores, classes)
-    own = scores[np.arange(len(scores)), columns][:, None]
-    earlier = np.arange(scores.shape[1]) < columns[:, None]
-    n_ahead = ((scores > own) | ((scores == own) & earlier)).sum(axis=1)
-    return _mean_per_class(y_true, n_ahead < k)
-
-
-def confusion(y_true: ArrayLike, y_pred: ArrayLike) -> pd.DataFrame:
-    """Count how often each true class (row) was given each label (column).
-
-    Parameters
-    ----------
-    y_true, y_pred : array of shape (n_samples,)
-        True and predicted classes, both names or both numbers.
-
-    Returns
-    -------
-    DataFrame of int
-        Rows are true classes, columns predicted ones: those that occur, sorted.
-
-    Examples
-    --------
-    >>> from unseen import confusion
-    >>> confusion(["zebra", "okapi", "okapi"], ["zebra", "okapi", "zebra"])
-    predicted  okapi  zebra
-    true
-    okapi          1      1
-    zebra          0      1
-    """
-    y_true, y_pred = check_pair(y_true, y_pred)
-    labels = np.union1d(y_true, y_pred)
-    counts = pd.crosstab(y_true, y_pred, rownames=["true"], colnames=["predicted"])
-    return counts.reindex(index=labels, columns=labels, fill_value=0)
-
-
-def _mean_per_class(y_true: np.ndarray, hits: np.ndarray) -> float:
     _, codes = np.unique(y_true, return_inverse=True)
-    return float(np.mean(np.bincount(codes, weights=hits) / np.bincount(codes)))
+    right = np.bincount(codes, weights=y_true == y_pred)
+    return float(np.mean(right / np.bincount(codes)))
 
 
 # ---- seen and unseen classes compete -------------------------------------------------
@@ -175,7 +90,14 @@ def generalized_scores(
     {'U': 0.0, 'S': 1.0, 'H': 0.0, 'AUSUC': 1.0}
     """
     values, names = check_scores(scores, classes)
-    y_true, columns = check_truth(y_true, values, names)
+    y_true = check_labels("y_true", y_true)
+    check_consistent_length(y_true, values)
+    columns = names.get_indexer(pd.Index(y_true))
+    if (columns < 0).any():
+        raise ValueError(
+            f"y_true holds {y_true[columns < 0].tolist()[0]!r}, which no column of "
+            f"scores stands for. The columns stand for {short_list(names)}."
+        )
     known = names.isin(check_labels("seen", seen))
     labels = names.to_numpy()[values.argmax(axis=1)]
     found = both_sides(y_true, labels, labels, seen)
@@ -331,21 +253,6 @@ def _checked(right: ArrayLike, reliability: ArrayLike) -> tuple[np.ndarray, np.n
 
 
 # ---- what metrics may be given -------------------------------------------------------
-
-
-def check_truth(
-    y_true: ArrayLike, scores: np.ndarray, classes: pd.Index
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the true classes and the columns of scores that stand for them."""
-    y_true = check_labels("y_true", y_true)
-    check_consistent_length(y_true, scores)
-    columns = classes.get_indexer(pd.Index(y_true))
-    if (columns < 0).any():
-        raise ValueError(
-            f"y_true holds {y_true[columns < 0].tolist()[0]!r}, which no column of "
-            f"scores stands for. The columns stand for {short_list(classes)}."
-        )
-    return y_true, columns
 
 
 def check_pair(y_true: ArrayLike, y_pred: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

@@ -318,6 +318,9 @@ def test_the_corrected_table_of_a_review_finds_its_photos(home):
 
 def test_the_command_says_first_and_does_then(home, monkeypatch):
     monkeypatch.chdir(home)
+    monkeypatch.setenv("UNSEEN_CACHE", "labels.csv/cache")  # where none can be made
+    with pytest.warns(UserWarning, match=r"labels.csv is written, but where it came"):
+        note_origin("labels.csv", Origin("photos", "photos"))
     options = ["export", "labels.csv", "--to", "folders", "--photos", "photos"]
     said = CliRunner().invoke(app, options)
     assert said.exit_code == 0, said.output

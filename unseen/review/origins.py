@@ -36,9 +36,12 @@ class Origin:
 
 def note_origin(labels: AnyPath, origin: Origin) -> None:
     """Write down how a table of labels was made."""
-    text = json.dumps(asdict(origin))
+    text, place = json.dumps(asdict(origin)), place_of(labels)
     try:
-        with replace_file(place_of(labels)) as file:
+        for folder in (cache_home(), place.parent):
+            folder.mkdir(0o700, parents=True, exist_ok=True)
+        place.parent.chmod(0o700)  # what was labelled is nobody else's business
+        with replace_file(place) as file:
             file.write(text.encode())
     except OSError as error:  # such as a home folder that is read-only
         warnings.warn(
@@ -65,12 +68,7 @@ def find_origin(labels: AnyPath) -> Origin:
 def place_of(labels: AnyPath) -> Path:
     """Return where the origin of a table is noted."""
     real = os.fsencode(os.path.realpath(labels))
-    home = cache_home() / "origins"
-    for folder in (home.parent, home):
-        folder.mkdir(0o700, parents=True, exist_ok=True)
-    if home.stat().st_mode & 0o077:  # what was labelled is nobody else's business
-        home.chmod(0o700)
-    return home / f"{hashlib.sha256(real).hexdigest()}.json"
+    return cache_home() / "origins" / f"{hashlib.sha256(real).hexdigest()}.json"
 
 
 def absolute(path: object) -> str:

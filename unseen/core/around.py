@@ -4,8 +4,6 @@ A transductive method is a function ``method(start, **parameters) -> Relabelled`
 ``estimator_of`` makes it an estimator. Where it starts is in start.py.
 """
 
-from __future__ import annotations
-
 import inspect
 import re
 from collections.abc import Callable

@@ -21,8 +21,6 @@ and, where it differs from the others,
 Most models meet rows on axes: ``unseen/core/on_axes.py`` asks less of them.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from functools import partial

@@ -9,8 +9,6 @@ many machines. If a worker dies, Dask makes its chunks anew on another, and the 
 is the same.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable
 from functools import cached_property, partial, reduce

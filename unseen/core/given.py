@@ -6,8 +6,6 @@ whose prototype is its rows; ``NONE_OF_THESE`` says that no class fits, and take
 row out.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from numbers import Integral, Real

@@ -3,8 +3,6 @@
 A few eigenvectors of a large matrix come from a block Lanczos iteration.
 """
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any

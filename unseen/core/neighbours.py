@@ -3,8 +3,6 @@
 The search is scikit-learn's. What would take too long is refused before any work.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 MOST_WORK = 2e13  # multiplications for all pairs: minutes of one core

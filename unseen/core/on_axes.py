@@ -23,8 +23,6 @@ and, where it differs from the others,
                                      than the rows that score best for them
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 

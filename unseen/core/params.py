@@ -4,8 +4,6 @@ A parameter is bounded by its annotation: ``gamma: Positive = 1.0``. The only mo
 that asks scikit-learn's private validation; all others ask here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from numbers import Integral, Real
 from types import NoneType, UnionType

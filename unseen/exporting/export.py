@@ -1,7 +1,5 @@
 """Export labels: a plan that can be looked at, then the work."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath

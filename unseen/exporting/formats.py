@@ -4,8 +4,6 @@ A writer makes its files in a draft folder, which becomes ``target``; photos are
 where the format's ``place`` says.
 """
 
-from __future__ import annotations
-
 import json
 import warnings
 from collections.abc import Callable

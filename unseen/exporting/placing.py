@@ -1,7 +1,5 @@
 """Photos at their new place: safe names; copied or linked, never over anything."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

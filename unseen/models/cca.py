@@ -21,8 +21,6 @@ A row's own length is left in: it changes no argmax, and long projections are th
 the model is sure of.
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np

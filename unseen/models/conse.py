@@ -9,8 +9,6 @@ Rows are samples.
     score(x, a) = cos(e(x), a)
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -36,8 +36,6 @@ linear in x, and no product of probabilities can underflow.
 IAP takes p_a(x) = Σ_c Q(c | x) t_ca, with Q the posterior of the seen classes.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

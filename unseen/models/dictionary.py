@@ -9,8 +9,6 @@ By ADMM to convergence, as the paper says, or by the authors' 49 steps. Both tak
 return stacks of problems, one per leading index.
 """
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np

@@ -23,8 +23,6 @@ On the principal axes XᵀX is diagonal, so the left inverse is a division: the 
 decomposition that made the axes serves every gamma and lam of a grid.
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 

@@ -22,8 +22,6 @@ of the first sum alone, z(x) = x E with one matrix E, and
     score(x, a) = x E W u(a),     coef_ = E W
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 

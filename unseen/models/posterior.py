@@ -10,8 +10,6 @@ the posterior of Gaussians with one covariance. Class means, counts and the pool
 scatter make it: sums are enough, and no row is looked at twice.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -31,8 +31,6 @@ held out, the epoch at which they are told apart best is remembered, and the map
 then learned anew on all seen classes for that many epochs.
 """
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import KW_ONLY, dataclass
 

@@ -12,8 +12,6 @@ baselines. Each takes the map before, the codes and the sums of the chosen rows,
 returns the map and the objective.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import linalg
 

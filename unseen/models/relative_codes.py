@@ -7,8 +7,6 @@ W  (p, k)           the map                                         coef_
 min_W  loss(X W Zᵀ) + lam / 2 |W|²
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 

@@ -18,8 +18,6 @@ shrunk prototypes stay apart, while shrunk rows crowd around the origin, where f
 classes, the hubs, are nearest to all. So the direction matters (Shigeto et al.).
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 

@@ -20,8 +20,6 @@ On the principal axes V = I: one decomposition serves every lam of a grid. Small
 is a least-squares decoder, large lam a least-squares encoder.
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 

@@ -21,8 +21,6 @@ that of the distances between seen classes, so that it does not change with thos
 compete; the paper's also looks at the unseen.
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 

@@ -15,8 +15,6 @@ Attributes become words: a class is described by the attributes it has more of t
 middle between the least and the most of any class.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import unicodedata

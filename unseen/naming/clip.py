@@ -13,8 +13,6 @@ numbers from that very file: mapped into memory, neither copied nor unpickled.
 Of the last block only that one row is needed, so no other is computed.
 """
 
-from __future__ import annotations
-
 import gzip
 import html
 import json

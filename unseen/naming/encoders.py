@@ -16,8 +16,6 @@ An encoder is made only when it is asked for. NAME is that of a model on this ma
 folder, or one that was fetched before; nothing is downloaded.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Sequence
 from functools import partial

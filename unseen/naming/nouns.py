@@ -15,8 +15,6 @@ decided in :mod:`unseen.naming.reading`. The table is made by ``tools/build_noun
 WordNet's licence is in ``data/NOTICE.md``.
 """
 
-from __future__ import annotations
-
 import gzip
 import re
 from bisect import bisect_left

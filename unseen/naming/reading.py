@@ -16,8 +16,6 @@ A description decides alone: a sense that agrees with it, else the description's
 noun. A single thing (Paris, Einstein) is not a class, and has no sense at all.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Mapping, Sequence

@@ -8,8 +8,6 @@ CLIP is one (``clip.py``); a folder with any pair of graphs is another:
     encoder.json     size, mean and std of photos, and what differs from DEFAULTS
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

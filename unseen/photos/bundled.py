@@ -5,8 +5,6 @@ head of that network, and word vectors of the class names: enough to show everyt
 without a network, PyTorch or onnxruntime. ``data/NOTICE.md`` says where all came from.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache
 

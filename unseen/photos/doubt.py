@@ -9,8 +9,6 @@ were adapted, their mean reliability decides. Both bounds were fixed on ten deve
 sets and lists of 2 to 10 of their classes, with their labels.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 

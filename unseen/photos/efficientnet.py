@@ -16,8 +16,6 @@ narrowing ones by min(max(x, 0), 6). Borders are padded with zeros to SAME size.
 head's 1,000 rows are prototypes of ImageNet's classes.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 from typing import Any
 

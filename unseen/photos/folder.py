@@ -8,8 +8,6 @@ so loops end and nothing is found twice. At every arrow only a few photos wait, 
 memory does not grow with the folder.
 """
 
-from __future__ import annotations
-
 import os
 import warnings
 from collections.abc import Callable, Sequence

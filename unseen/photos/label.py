@@ -4,8 +4,6 @@ photos → features ─┐
 names → prototypes ┴→ adapt to the photos → label, reliability, second choice
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator, Mapping
 from typing import Any

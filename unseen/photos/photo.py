@@ -10,8 +10,6 @@ pixel is decoded (:mod:`unseen.limits` says how much), and whatever a decoder co
 about becomes the reason.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os

@@ -7,8 +7,6 @@ Class vectors in the same space may stand in for a text encoder: ``.npy``, one r
 class in the order of the class names.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

@@ -24,8 +24,6 @@ on which cosines are read rests on classes left out alone: softmax(scale · cos)
 honest there. The map depends on the encoders alone, so it is kept in the cache.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple

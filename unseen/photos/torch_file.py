@@ -11,8 +11,6 @@ A pickle can run code. So the file must have the SHA-256 that is pinned in this 
 before a byte of it is read, and only four harmless names may stand in it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import pickle

@@ -22,8 +22,6 @@ browser is started with a link that leads to the address once: other users can s
 command lines of programs, and a token in them would be theirs as well.
 """
 
-from __future__ import annotations
-
 import hmac
 import json
 import secrets

@@ -8,8 +8,6 @@ it is read. A last line that is not whole, or no answer, is set aside in
 ``answers.torn``; any other stops the command, which names it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence

@@ -4,8 +4,6 @@ labels.csv → origin → photos, texts or rows to look at
 → features and prototypes to learn with
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Iterator, Sequence
 from itertools import count

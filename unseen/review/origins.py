@@ -4,8 +4,6 @@
 where the table is. So the table alone is enough to look at it and to teach it.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

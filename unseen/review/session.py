@@ -10,8 +10,6 @@ The last two are made anew from the journal a moment after every answer. Answers
 to the table they were given for: another table of that name gets labels.review-2.
 """
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence

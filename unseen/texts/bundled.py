@@ -1,7 +1,5 @@
 """Two hundred short texts of ten kinds, written for this package."""
 
-from __future__ import annotations
-
 import csv
 from dataclasses import dataclass
 from functools import cache

@@ -1,7 +1,5 @@
 """Encoders of texts: WordLlama, other libraries' models, and a memory for them."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

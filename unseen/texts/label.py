@@ -10,8 +10,6 @@ repeated. Learning from more changes little, see the guide; memory does not grow
 the file.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from heapq import nsmallest

@@ -13,8 +13,6 @@ Without a column of ids, an id is the number of the row from 0; in a folder it i
 path. A text that is missing (an empty cell, null) is an empty text, and keeps its row.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -16,8 +16,6 @@ those between embeddings, in the scale that fits the seen landmarks best.
     structured      k-means of these rows from b on; clusters to classes one to one
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass
 from typing import Literal
 

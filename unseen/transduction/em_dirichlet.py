@@ -13,8 +13,6 @@ The last term is large when clusters are many, so w asks for few. At the end clu
 get the names of classes by the best one-to-one assignment.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -17,8 +17,6 @@ One pass, nothing is repeated. The prior is l itself, as in the authors' program
 it stands for a soft label; or q.
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -9,8 +9,6 @@ by conjugate gradients: for α < 1 the left side is positive definite, and its c
 at most (1 + α) / (1 - α).
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

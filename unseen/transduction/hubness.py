@@ -17,8 +17,6 @@ The rules were made for cosines. They take the scores of any estimator as they a
 inverted softmax, which needs a scale, takes its logits less the mean of each row.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import logsumexp
 

@@ -12,8 +12,6 @@ prior less the class shares of the plan (Sinkhorn's iteration climbs it too):
     max_g  ν·g - ε mean_i log Σ_c exp((g_c - C_ic)/ε),    label = argmax_c g_c - C_ic
 """
 
-from __future__ import annotations
-
 import warnings
 from typing import Literal
 

@@ -10,8 +10,6 @@ Rows that score alike get the same label, unless the estimator knows better. Sol
 conjugate gradients (graph.py).
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

@@ -8,8 +8,6 @@ refit is, the model knows (``_refit``); the rounds are here. Where the rows are,
 memory, in a file or on a cluster, is no matter.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 

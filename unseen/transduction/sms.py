@@ -12,8 +12,6 @@ Everything about X is its sums on the axes. The blocks also say of every seen ro
 it is of no unseen class, and the other way round.
 """
 
-from __future__ import annotations
-
 from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
 

@@ -7,8 +7,6 @@ largest margins keeps its label, all others lose theirs; scikit-learn's
     F ← α S F + (1 - α) Y    until it settles
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -14,8 +14,6 @@
 A class without rows keeps its prototype, so absent classes do little harm.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import log_softmax, softmax
 

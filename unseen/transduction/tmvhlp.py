@@ -25,8 +25,6 @@ cosines:
     z_c ← mean of the k rows most similar to z_c;  a row goes to the most similar z_c
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import linalg, sparse
 from scipy.sparse.linalg import LinearOperator

@@ -15,8 +15,6 @@ The step of z would never raise the objective if W + Wᵀ had no negative eigenv
 has some, so descent is what is seen, not what is proved.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy.special import log_softmax, softmax, xlogy
 

@@ -9,8 +9,6 @@ codes close to the prototypes of their labels; the share grows; again.
 The refit is JEDM's (models/jedm.py), the rounds are everyone's (rounds.py).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from unseen.core.params import Numbers, Positive

@@ -13,8 +13,6 @@ D* is the ridge from embeddings to rows. A row's label is the class whose embedd
 the largest cosine with its code.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

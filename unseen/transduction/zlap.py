@@ -13,8 +13,6 @@ Where text and images lie apart (CLIP), no class is among the nearest nodes of a
 That is why classes are looked for on their own.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import sparse
 

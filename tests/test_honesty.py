@@ -4,17 +4,8 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
+import unseen
 from tests.checks import make_data, public_estimators, run_protocol, scrambled
-from unseen import (
-    JEDM,
-    SAE,
-    TSTD,
-    AnchoredSelfTraining,
-    BiDiLEL,
-    ClasswiseSearchCV,
-    SelfTraining,
-    SynC,
-)
 from unseen.models.jedm import READINGS
 
 # Two of the made-up classes have the same attributes in 0/1, which DAP and IAP see.
@@ -28,21 +19,23 @@ PUBLIC = [one for one in public_estimators().values() if hasattr(one, "predict")
 REFITTED = [
     one
     for one in PUBLIC
-    if hasattr(one, "_refit") and hasattr(one, "adapt") and type(one) is not TSTD
+    if hasattr(one, "_refit") and hasattr(one, "adapt") and type(one) is not unseen.TSTD
 ]
 MODELS = [
     *(one for one in PUBLIC if one not in REFITTED),
-    *(SelfTraining(one) for one in REFITTED),
-    SelfTraining(SAE(direction="to_semantic")),
-    SelfTraining(SynC(loss="squared")),
-    JEDM(READINGS["paper"]._replace(tol=1e-3, max_iter=1000), n_components=8),
-    BiDiLEL(8, transduction="structured"),
-    ClasswiseSearchCV(
-        AnchoredSelfTraining(),
+    *(unseen.SelfTraining(one) for one in REFITTED),
+    unseen.SelfTraining(unseen.SAE(direction="to_semantic")),
+    unseen.SelfTraining(unseen.SynC(loss="squared")),
+    unseen.JEDM(READINGS["paper"]._replace(tol=1e-3, max_iter=1000), n_components=8),
+    unseen.BiDiLEL(8, transduction="structured"),
+    unseen.ClasswiseSearchCV(
+        unseen.AnchoredSelfTraining(),
         {"kappa": [2.0, 8.0], "whitening": [0.1, 0.5]},
         n_folds=3,
     ),
-    ClasswiseSearchCV(TSTD(n_components=8), {"lam": [0.1, 10.0]}, n_folds=3),
+    unseen.ClasswiseSearchCV(
+        unseen.TSTD(n_components=8), {"lam": [0.1, 10.0]}, n_folds=3
+    ),
 ]
 
 

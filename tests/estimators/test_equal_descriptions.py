@@ -8,17 +8,9 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
+import unseen
 from tests.checks import close, make_data
 from tests.test_common import ESTIMATORS
-from unseen import (
-    CSLS,
-    DAP,
-    ESZSL,
-    OTTER,
-    TSTD,
-    AnchoredSelfTraining,
-    EqualDescriptionsWarning,
-)
 
 MODELS = [model for model in ESTIMATORS if hasattr(model, "predict")]
 FIRST, TWIN = "class 10", "the same as 10"
@@ -36,7 +28,7 @@ def fitted(model, data, table):
 
 
 def warned(caught):
-    return [w for w in caught if w.category is EqualDescriptionsWarning]
+    return [w for w in caught if w.category is unseen.EqualDescriptionsWarning]
 
 
 @pytest.mark.parametrize("model", MODELS, ids=str)
@@ -69,15 +61,17 @@ def test_a_class_that_stands_twice_changes_nothing(model):
             assert_array_equal(mine.selected, [*theirs.selected, 0])
 
 
-@pytest.mark.parametrize("model", [AnchoredSelfTraining(), CSLS(ESZSL()), TSTD()])
+@pytest.mark.parametrize(
+    "model", [unseen.AnchoredSelfTraining(), unseen.CSLS(unseen.ESZSL()), unseen.TSTD()]
+)
 def test_the_first_in_the_table_wins_whatever_the_order_asked_for(model):
     data = make_data(1)
     asked = [TWIN, "class 11", FIRST]
-    with pytest.warns(EqualDescriptionsWarning):
+    with pytest.warns(unseen.EqualDescriptionsWarning):
         model = fitted(model, data, with_twin(data, place=12))
-    with pytest.warns(EqualDescriptionsWarning):
+    with pytest.warns(unseen.EqualDescriptionsWarning):
         assert TWIN not in model.predict(data.X_unseen, classes=asked)
-    with pytest.warns(EqualDescriptionsWarning):
+    with pytest.warns(unseen.EqualDescriptionsWarning):
         model.adapt(data.X_unseen, classes=asked)
     assert_array_equal(model.competing_classes_, asked)
     assert FIRST in model.labels_ and TWIN not in model.labels_
@@ -92,21 +86,21 @@ def test_a_seen_class_with_the_same_description_has_rows_of_its_own():
     data = make_data(1)
     table = data.class_embeddings.copy()
     table.loc["class 10"] = table.loc["class 03"]  # seen
-    model = fitted(AnchoredSelfTraining(), data, table)
+    model = fitted(unseen.AnchoredSelfTraining(), data, table)
     scores = model.decision_function(data.X, classes=["class 03", "class 10"])
     assert np.abs(scores).min() > 0
-    with pytest.warns(EqualDescriptionsWarning, match="'class 03', 'class 10'"):
-        fitted(ESZSL(), data, table).predict(data.X, classes="all")
+    with pytest.warns(unseen.EqualDescriptionsWarning, match="'class 03', 'class 10'"):
+        fitted(unseen.ESZSL(), data, table).predict(data.X, classes="all")
 
 
 def test_attributes_in_0_and_1_are_what_dap_sees():
     data = make_data(1)
     table = data.class_embeddings.copy()
-    model = fitted(DAP(), data, table)
+    model = fitted(unseen.DAP(), data, table)
     above = table.loc["class 10"] > model.thresholds_
     table.loc["class 11"] = model.thresholds_ + np.where(above, 0.1, -0.1)
-    with pytest.warns(EqualDescriptionsWarning, match="'class 10', 'class 11'"):
-        model = fitted(DAP(), data, table)
+    with pytest.warns(unseen.EqualDescriptionsWarning, match="'class 10', 'class 11'"):
+        model = fitted(unseen.DAP(), data, table)
     scores = model.decision_function(data.X_unseen)
     assert_array_equal(scores[:, 1], scores[:, 2])
 
@@ -115,8 +109,8 @@ def test_known_sizes_of_equal_classes_add_up():
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(2, 8))
     X = np.repeat(Z, 30, axis=0) + 0.5 * rng.normal(size=(60, 8))
-    alone = OTTER.from_prototypes(Z, class_prior=[0.5, 0.5]).adapt(X)
+    alone = unseen.OTTER.from_prototypes(Z, class_prior=[0.5, 0.5]).adapt(X)
     three = np.vstack([Z, Z[0]])
-    with pytest.warns(EqualDescriptionsWarning):
-        both = OTTER.from_prototypes(three, class_prior=[0.2, 0.5, 0.3]).adapt(X)
+    with pytest.warns(unseen.EqualDescriptionsWarning):
+        both = unseen.OTTER.from_prototypes(three, class_prior=[0.2, 0.5, 0.3]).adapt(X)
     assert_array_equal(both.labels_, alone.labels_)

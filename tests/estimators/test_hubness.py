@@ -4,14 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
+import unseen
 from tests.checks import unit
-from unseen import (
-    CSLS,
-    GlobalCorrection,
-    InvertedSoftmax,
-    NormalisedScores,
-    PrototypeAveraging,
-)
 
 
 def with_a_hub(seed=0, n_classes=6, per_class=40, p=30):
@@ -49,10 +43,10 @@ def test_each_rule_is_what_is_printed(seed):
     S = cosines(X, prototypes)
     E = np.exp(20 * (S - S.mean(axis=1, keepdims=True)))
     answers = [
-        (CSLS, {"n_neighbors": 7}, csls_by_hand(S, 7)),
-        (InvertedSoftmax, {"beta": 0.2}, (E / E.sum(axis=0)).argmax(axis=1)),
-        (GlobalCorrection, {}, ranks_by_hand(S)),
-        (NormalisedScores, {}, (S / np.sqrt((S**2).sum(axis=0))).argmax(axis=1)),
+        (unseen.CSLS, {"n_neighbors": 7}, csls_by_hand(S, 7)),
+        (unseen.InvertedSoftmax, {"beta": 0.2}, (E / E.sum(axis=0)).argmax(axis=1)),
+        (unseen.GlobalCorrection, {}, ranks_by_hand(S)),
+        (unseen.NormalisedScores, {}, (S / np.sqrt((S**2).sum(axis=0))).argmax(axis=1)),
     ]
     for method, settings, labels in answers:
         model = method.from_prototypes(prototypes, **settings).adapt(X)
@@ -69,5 +63,7 @@ def test_prototypes_become_means_of_their_nearest_rows(k):
     units = unit(X)
     most = min(k, 40)  # rows of a class: prototypes stay apart
     moved = [units[np.argsort(-s)[:most]].mean(axis=0) for s in S.T]
-    model = PrototypeAveraging.from_prototypes(prototypes, n_neighbors=k).adapt(X)
+    model = unseen.PrototypeAveraging.from_prototypes(prototypes, n_neighbors=k).adapt(
+        X
+    )
     assert_array_equal(model.labels_, cosines(X, np.array(moved)).argmax(axis=1))

@@ -5,52 +5,36 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
+import unseen
 from tests.checks import close, fitted, make_data
-from unseen import (
-    ALE,
-    CCA,
-    DAP,
-    ESZSL,
-    IAP,
-    JEDM,
-    JLSE,
-    SAE,
-    SJE,
-    ConSE,
-    DeViSE,
-    LatEm,
-    RidgeToSemantic,
-    RidgeToVisual,
-    SynC,
-)
 
 # Two of the made-up classes have the same attributes in 0/1, which DAP and IAP see.
 pytestmark = pytest.mark.filterwarnings("ignore:.*equal descriptions")
 
 FROM_SUMS = [
-    ESZSL(),
-    CCA(),
-    JEDM(n_components=8),
-    JEDM("paper", n_components=8),
-    DAP(),
-    IAP(),
-    ConSE(),
-    RidgeToSemantic(),
-    RidgeToVisual(),
-    RidgeToVisual(metric="cosine", whitening=0.1),
-    SAE(),
-    SAE(direction="to_semantic"),
-    SynC(loss="squared"),
+    unseen.ESZSL(),
+    unseen.CCA(),
+    unseen.JEDM(n_components=8),
+    unseen.JEDM("paper", n_components=8),
+    unseen.DAP(),
+    unseen.IAP(),
+    unseen.ConSE(),
+    unseen.RidgeToSemantic(),
+    unseen.RidgeToVisual(),
+    unseen.RidgeToVisual(metric="cosine", whitening=0.1),
+    unseen.SAE(),
+    unseen.SAE(direction="to_semantic"),
+    unseen.SynC(loss="squared"),
 ]
 FROM_ROWS: list = [
-    SynC(1e-3, tol=1e-7),
-    SynC(1e-3, loss="structured", tol=1e-7),
-    JLSE(1e-3, tol=1e-7),
-    DeViSE(),
-    ALE(),
-    SJE(),
-    LatEm(1),
-    LatEm(3),
+    unseen.SynC(1e-3, tol=1e-7),
+    unseen.SynC(1e-3, loss="structured", tol=1e-7),
+    unseen.JLSE(1e-3, tol=1e-7),
+    unseen.DeViSE(),
+    unseen.ALE(),
+    unseen.SJE(),
+    unseen.LatEm(1),
+    unseen.LatEm(3),
 ]
 MODELS = [*FROM_SUMS, *FROM_ROWS]
 

@@ -16,10 +16,8 @@ from unseen.transduction.graph import propagate, symmetric_normalised
 from unseen.transduction.pst import pst
 from unseen.transduction.spread_labels import spread_labels
 from unseen.transduction.tmvhlp import (
-    hyperedges,
     hypergraph,
     two_views,
-    view_graph,
 )
 from unseen.transduction.zlap import zlap
 
@@ -193,43 +191,6 @@ def test_label_spreading_is_its_closed_form():
 
 
 # ---- TMV-HLP ---------------------------------------------------------------------
-
-
-def made_views(seed=0, n=40):
-    rng = np.random.default_rng(seed)
-    first = rng.normal(size=(n, 4))
-    second = first + 0.3 * rng.normal(size=(n, 4))
-    return [unit(V) for V in (first, second)]
-
-
-def test_hyperedges_equal_the_printed_formula():
-    views = made_views()
-    h, delta = hyperedges(views, 6)
-    D = cdist(*views)
-    H = np.vstack([dense_neighbours(D, 6), dense_neighbours(D.T, 6)])
-    expected = H.sum(axis=1) / (H > 0).sum(axis=1)
-    close(delta, expected, digits=4)
-    scaled = H / np.sqrt(expected @ H**2)
-    close(h.toarray(), scaled, digits=4)
-    similarity = h.toarray().T @ np.diag(delta) @ h.toarray()
-    close(np.diag(similarity), 1)
-
-
-def test_the_operator_is_the_normalised_matrix():
-    views, n_prototypes, k = made_views(), 3, 4
-    S = hypergraph(views, n_prototypes, k)
-    K = [view_graph(view, n_prototypes, k).toarray() for view in views]
-    h, delta = hyperedges(views, k)
-    h = h.toarray()
-    W = sum(
-        weight * (graph + graph.T) / 2
-        for weight, graph in zip((1.0, 1.5), K, strict=True)
-    )
-    W = 0.25 * W + 0.75 * h.T @ np.diag(delta) @ h
-    d = W.sum(axis=1)
-    dense = W / np.sqrt(np.outer(d, d))
-    close(S @ np.eye(40), dense, digits=10)
-    close(S @ np.ones(40), dense.sum(axis=1))
 
 
 def test_tmvhlp_is_one_solve():

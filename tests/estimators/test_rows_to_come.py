@@ -6,25 +6,16 @@ import pytest
 from numpy.testing import assert_array_equal
 from sklearn.base import clone
 
+import unseen
 from tests.checks import close
 from tests.test_common import ESTIMATORS
-from unseen import (
-    CSLS,
-    ESZSL,
-    PST,
-    AnchoredSelfTraining,
-    ClasswiseSearchCV,
-    ConSE,
-    GuidedMixture,
-    TransCLIP,
-)
 from unseen.core.around import Relabelling
 from unseen.core.outcome import LinearRule
 
 MODELS = [
     *[model for model in ESTIMATORS if hasattr(model, "predict")],
-    ClasswiseSearchCV(ESZSL(), {"gamma": [0.1, 1.0]}, n_folds=3),
-    CSLS(ConSE()),
+    unseen.ClasswiseSearchCV(unseen.ESZSL(), {"gamma": [0.1, 1.0]}, n_folds=3),
+    unseen.CSLS(unseen.ConSE()),
 ]
 TRANSDUCERS = [model for model in MODELS if isinstance(model, Relabelling)]
 
@@ -71,7 +62,7 @@ def test_onnx_says_what_predict_says(model, apart, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::unseen.WeakStartWarning")
-@pytest.mark.parametrize("model", [PST(), CSLS(ConSE())], ids=str)
+@pytest.mark.parametrize("model", [unseen.PST(), unseen.CSLS(unseen.ConSE())], ids=str)
 def test_chunks_are_predicted_and_refused_as_a_pile(model, apart, tmp_path):
     pile = apart[-1]
     chunks = [pile[:7], pile[7:8], pile[8:]]
@@ -97,7 +88,7 @@ def texts():
     return T, X
 
 
-STARTERS = [GuidedMixture, *dict.fromkeys(map(type, TRANSDUCERS))]
+STARTERS = [unseen.GuidedMixture, *dict.fromkeys(map(type, TRANSDUCERS))]
 
 
 @pytest.mark.parametrize("method", STARTERS, ids=lambda m: m.__name__)
@@ -123,8 +114,10 @@ def test_prototypes_are_fitted_state_and_no_parameter(method, texts):
 
 
 def test_a_base_that_knows_no_prototypes_is_refused(texts):
-    for base in (ESZSL(), AnchoredSelfTraining()):
+    for base in (unseen.ESZSL(), unseen.AnchoredSelfTraining()):
         with pytest.raises(ValueError, match="learns from seen classes and cannot"):
-            CSLS.from_prototypes(texts[0], estimator=base)
-    model = TransCLIP.from_prototypes(texts[0], estimator=GuidedMixture(plain=0.2))
+            unseen.CSLS.from_prototypes(texts[0], estimator=base)
+    model = unseen.TransCLIP.from_prototypes(
+        texts[0], estimator=unseen.GuidedMixture(plain=0.2)
+    )
     assert model.estimator_.plain == 0.2

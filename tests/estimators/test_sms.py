@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from tests.checks import close, make_data, never_rises
+from tests.checks import close, make_data, never_rises, unit
 from unseen import ESZSL, SMS
 
 
@@ -15,10 +15,6 @@ def fitted(data, **parameters):
 
 def pieces(data, model):
     """Seen rows, one-hot labels, embeddings; new rows, their embeddings; made anew."""
-
-    def unit(M):
-        return M / np.linalg.norm(M, axis=1, keepdims=True)
-
     X = (unit(data.X_seen) - model.mean_) @ model.axes_
     B = unit(data.X_unseen)
     B = (B - B.mean(axis=0)) @ model.axes_

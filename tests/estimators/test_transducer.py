@@ -8,32 +8,6 @@ from sklearn.exceptions import NotFittedError
 
 import unseen
 from tests.checks import close, fitted, make_data, start_from, unit
-from unseen import (
-    CCA,
-    CSLS,
-    DAP,
-    ESZSL,
-    IAP,
-    JEDM,
-    OTTER,
-    PST,
-    SMS,
-    TSTD,
-    AnchoredSelfTraining,
-    BiDiLEL,
-    ConSE,
-    EMDirichlet,
-    GuidedMixture,
-    InvertedSoftmax,
-    KodirovUDA,
-    LatEm,
-    NormalisedScores,
-    PrototypeAveraging,
-    RidgeToVisual,
-    SelfTraining,
-    SynC,
-    ZLaP,
-)
 from unseen.core.around import Relabelling
 
 # Two of the made-up classes have the same attributes in 0/1, which DAP and IAP see.
@@ -46,33 +20,38 @@ METHODS = [
     and issubclass(getattr(unseen, name), Relabelling)
 ]
 OTHERS = [
-    AnchoredSelfTraining(),
-    GuidedMixture(),
-    EMDirichlet(labels="hard", n_rounds=4, n_steps=60),
-    OTTER(class_prior="uniform"),
-    SelfTraining(ESZSL()),
-    SMS(),
-    TSTD(n_components=8),
-    TSTD("paper", n_components=8),
-    KodirovUDA(),
-    BiDiLEL(8, n_neighbors=5),
-    BiDiLEL(8, transduction="structured"),
+    unseen.AnchoredSelfTraining(),
+    unseen.GuidedMixture(),
+    unseen.EMDirichlet(labels="hard", n_rounds=4, n_steps=60),
+    unseen.OTTER(class_prior="uniform"),
+    unseen.SelfTraining(unseen.ESZSL()),
+    unseen.SMS(),
+    unseen.TSTD(n_components=8),
+    unseen.TSTD("paper", n_components=8),
+    unseen.KodirovUDA(),
+    unseen.BiDiLEL(8, n_neighbors=5),
+    unseen.BiDiLEL(8, transduction="structured"),
 ]
-LINEAR = [CSLS, InvertedSoftmax, NormalisedScores, PrototypeAveraging]
+LINEAR = [
+    unseen.CSLS,
+    unseen.InvertedSoftmax,
+    unseen.NormalisedScores,
+    unseen.PrototypeAveraging,
+]
 
 
 BASES = [
-    AnchoredSelfTraining(),
-    ESZSL(),
-    CCA(),
-    JEDM(n_components=8),
-    RidgeToVisual(),
-    DAP(),
-    SynC(loss="squared"),
-    IAP(),
-    ConSE(),
-    LatEm(1),
-    SelfTraining(ESZSL()),
+    unseen.AnchoredSelfTraining(),
+    unseen.ESZSL(),
+    unseen.CCA(),
+    unseen.JEDM(n_components=8),
+    unseen.RidgeToVisual(),
+    unseen.DAP(),
+    unseen.SynC(loss="squared"),
+    unseen.IAP(),
+    unseen.ConSE(),
+    unseen.LatEm(1),
+    unseen.SelfTraining(unseen.ESZSL()),
 ]
 
 
@@ -82,7 +61,7 @@ def named(thing):
 
 def quick(method):
     """Return options that spare time and change no rule."""
-    return {"n_rounds": 4, "n_steps": 60} if method is EMDirichlet else {}
+    return {"n_rounds": 4, "n_steps": 60} if method is unseen.EMDirichlet else {}
 
 
 def made(method, base=None):
@@ -90,21 +69,6 @@ def made(method, base=None):
 
 
 EVERY = [*map(made, METHODS), *OTHERS]
-
-
-def from_texts(method, texts):
-    return method.from_prototypes(texts, **quick(method))
-
-
-def texts_and_images(seed=0, n_classes=5, per_class=20, p=24):
-    rng = np.random.default_rng(seed)
-    means = rng.normal(size=(n_classes, p))
-    y = np.repeat(np.arange(n_classes), per_class)
-    return (
-        means + rng.normal(size=means.shape),
-        means[y] + rng.normal(size=(len(y), p)),
-        y,
-    )
 
 
 # ---- where it starts -----------------------------------------------------------
@@ -115,7 +79,7 @@ def test_the_start_says_of_the_pile_what_the_base_says(base):
     data = make_data()
     base = fitted(clone(base), data)
     start = start_from(base, data.X_unseen)
-    moves = not isinstance(base, AnchoredSelfTraining | SelfTraining)
+    moves = not isinstance(base, unseen.AnchoredSelfTraining | unseen.SelfTraining)
     if moves and hasattr(base, "adapt"):  # to the mean of the pile
         expected = base.adapt(data.X_unseen).labels_
     else:
@@ -146,15 +110,15 @@ def test_a_linear_rule_gives_the_pile_its_labels_again(method):
     data = make_data()
     model = fitted(made(method), data).adapt(data.X_unseen)
     assert_array_equal(model.predict(data.X_unseen), model.labels_)
-    model = method(AnchoredSelfTraining(unit_rows=False, whitening=None))
+    model = method(unseen.AnchoredSelfTraining(unit_rows=False, whitening=None))
     model = fitted(model, data).adapt(data.X_unseen)
     assert_array_equal(model.predict(data.X_unseen), model.labels_)
 
 
 def test_who_competes():
     data = make_data()
-    model = fitted(CSLS(ESZSL()), data)
-    every = fitted(ESZSL(), data)
+    model = fitted(unseen.CSLS(unseen.ESZSL()), data)
+    every = fitted(unseen.ESZSL(), data)
     assert_array_equal(model.predict(data.X), every.predict(data.X))
     model.adapt(data.X_unseen, classes=data.unseen[:2])
     assert_array_equal(model.competing_classes_, data.unseen[:2])
@@ -174,14 +138,14 @@ def test_who_competes():
 def test_wrong_input_is_named():
     data = make_data()
     with pytest.raises(NotFittedError):
-        PST().adapt(data.X_unseen)
+        unseen.PST().adapt(data.X_unseen)
     with pytest.raises(NotFittedError):
-        PST().predict(data.X_unseen)
+        unseen.PST().predict(data.X_unseen)
     with pytest.raises(ValueError, match="'alpha' parameter of PST"):
-        fitted(PST(alpha=1.0), data)
+        fitted(unseen.PST(alpha=1.0), data)
     with pytest.raises(ValueError, match="'estimator' parameter of ZLaP"):
-        fitted(ZLaP("ESZSL"), data)
-    model = fitted(PST(), data)
+        fitted(unseen.ZLaP("ESZSL"), data)
+    model = fitted(unseen.PST(), data)
     with pytest.raises(ValueError, match="features"):
         model.adapt(data.X_unseen[:, :3])
     broken = data.X_unseen.copy()
@@ -226,7 +190,7 @@ def test_the_order_of_rows_and_classes_and_what_was_adapted_before_are_free(meth
     turned = model.adapt(data.X_unseen, classes=data.unseen[::-1]).labels_
     # Landmarks start from a draw that follows the order; all else is equal.
     same = (first == turned).mean()
-    assert same == 1 or (isinstance(method, BiDiLEL) and same > 0.9)
+    assert same == 1 or (isinstance(method, unseen.BiDiLEL) and same > 0.9)
 
 
 ODD = {
@@ -247,7 +211,7 @@ def test_odd_rows_get_an_answer(method, rows):
     assert (model.reliability_ > 0).all() and (model.reliability_ <= 1).all()
     assert np.isfinite(model.decision_function(data.X_unseen)).all()
     if rows == "one row":
-        stated = isinstance(method, AnchoredSelfTraining | GuidedMixture)
+        stated = isinstance(method, unseen.AnchoredSelfTraining | unseen.GuidedMixture)
         assert stated or model.reliability_.tolist() == [1.0]
         model.adapt(data.X_unseen, classes=data.unseen[:1])
         assert (model.labels_ == data.unseen[0]).all()
@@ -255,7 +219,7 @@ def test_odd_rows_get_an_answer(method, rows):
 
 def test_rows_no_label_reached_keep_the_bases_answer_and_come_last():
     data = make_data()
-    start = start_from(fitted(ESZSL(), data), data.X_unseen)
+    start = start_from(fitted(unseen.ESZSL(), data), data.X_unseen)
     F = np.full(start.scores.shape, 0.1)
     F[:, 1] = 0.2
     F[:4] = 0.0

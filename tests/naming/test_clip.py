@@ -165,29 +165,6 @@ def test_weights_are_fetched_on_a_word_and_then_the_default(source, home, photos
     assert find_encoder("auto", "image").name == "clip"
 
 
-@pytest.mark.parametrize("fault", ["breaks off", "lies", "wrong", "gone", "down"])
-def test_every_fault_of_a_download_is_a_sentence(source, home, fault, tiny):
-    said = {"gone": "the server says 404", "wrong": "not what was expected"}
-    if fault == "breaks off":
-        source.breaks = 9
-    elif fault == "lies":
-        source.longer = 1000
-    elif fault == "wrong":
-        source.body = bytes(len(source.body))
-    else:
-        source.status = 404 if fault == "gone" else 503
-    answer = run("data", "fetch", "clip")
-    assert answer.exit_code == 2, answer.output
-    assert said.get(fault, "broke off") in answer.output
-    assert "Traceback" not in answer.output
-    assert not (home / "clip" / clip.FILE).exists()
-    source.breaks, source.longer, source.status = 0, 0, 200
-    source.body = tiny.read_bytes()
-    assert run("data", "fetch", "clip").exit_code == 0  # and goes on
-    assert (home / "clip" / clip.FILE).read_bytes() == source.body
-    assert len(list((home / "clip").iterdir())) == 1
-
-
 def test_a_redirect_is_followed(source, home):
     source.elsewhere = 1
     clip.fetch_clip()

@@ -13,17 +13,6 @@ from sklearn.exceptions import NotFittedError
 
 import unseen
 from tests.checks import close, fitted
-from unseen import (
-    CCA,
-    DAP,
-    ESZSL,
-    JEDM,
-    SAE,
-    SMS,
-    TSTD,
-    AnchoredSelfTraining,
-    SelfTraining,
-)
 from unseen.core.rows import open_stream
 from unseen.core.sums import RunningSums
 
@@ -31,12 +20,12 @@ from unseen.core.sums import RunningSums
 pytestmark = pytest.mark.filterwarnings("ignore:.*equal descriptions")
 
 MODELS = [
-    TSTD(),
-    AnchoredSelfTraining(),
-    SelfTraining(CCA()),
-    SelfTraining(DAP()),
-    SMS(),
-    SAE(),
+    unseen.TSTD(),
+    unseen.AnchoredSelfTraining(),
+    unseen.SelfTraining(unseen.CCA()),
+    unseen.SelfTraining(unseen.DAP()),
+    unseen.SMS(),
+    unseen.SAE(),
 ]
 
 
@@ -88,9 +77,9 @@ def test_every_source_gives_what_memory_gives(source, stored, tmp_path):
     if source in ("parquet", "wide"):  # know one order of bytes
         stored = np.dtype(stored).newbyteorder("=")
     X = (data.X_seen * 8).astype(stored)
-    theirs = JEDM().fit(X, data.y_seen, class_embeddings=data.class_embeddings)
+    theirs = unseen.JEDM().fit(X, data.y_seen, class_embeddings=data.class_embeddings)
     given, y = open_source(source, X, data.y_seen, tmp_path)
-    ours = JEDM().fit(given, y, class_embeddings=data.class_embeddings)
+    ours = unseen.JEDM().fit(given, y, class_embeddings=data.class_embeddings)
     single = np.dtype(stored).itemsize == 4  # whose products round by chunks
     close(ours.components_, theirs.components_, digits=4 if single else 8)
     P = a_pile(data).astype(stored)
@@ -131,9 +120,11 @@ def test_fewer_rows_than_axes_are_met_on_the_same_axes_from_chunks():
     X = np.tanh(data.X @ rng.normal(size=(data.X.shape[1], 600)))
     rows = np.flatnonzero(np.isin(data.y, data.seen))[:100]
     X_seen, y_seen, A = X[rows], data.y[rows], data.class_embeddings
-    theirs = AnchoredSelfTraining(n_axes=150).fit(X_seen, y_seen, class_embeddings=A)
+    theirs = unseen.AnchoredSelfTraining(n_axes=150).fit(
+        X_seen, y_seen, class_embeddings=A
+    )
     pairs = list(zip(cut(X_seen, 20), cut(y_seen, 20), strict=True))
-    ours = AnchoredSelfTraining(n_axes=150).fit(pairs, class_embeddings=A)
+    ours = unseen.AnchoredSelfTraining(n_axes=150).fit(pairs, class_embeddings=A)
     assert ours.axes_.shape == theirs.axes_.shape
     close(ours.decision_function(X), theirs.decision_function(X), digits=6)
 
@@ -142,7 +133,7 @@ def test_frames_keep_their_names():
     data = make_data()
     frame = pd.DataFrame(data.X_seen, columns=[f"f{i}" for i in range(16)])
     chunks = [(frame[:50], data.y_seen[:50]), (frame[50:], data.y_seen[50:])]
-    model = ESZSL().fit(chunks, class_embeddings=data.class_embeddings)
+    model = unseen.ESZSL().fit(chunks, class_embeddings=data.class_embeddings)
     assert model.feature_names_in_.tolist() == frame.columns.tolist()
     model.predict([frame[:3], frame[3:9]])
     with pytest.raises(ValueError, match="does not have the columns"):
@@ -154,7 +145,9 @@ def test_frames_keep_their_names():
 # ---- sums that grow ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model", [JEDM(), AnchoredSelfTraining(), SAE()], ids=str)
+@pytest.mark.parametrize(
+    "model", [unseen.JEDM(), unseen.AnchoredSelfTraining(), unseen.SAE()], ids=str
+)
 def test_partial_fits_make_a_fit(model, tmp_path):
     data = make_data()
     order = np.argsort(data.y_seen, kind="stable")  # one class after the other
@@ -226,17 +219,17 @@ def test_labels_must_fit_the_rows(tmp_path):
         (None, "comes without labels"),
     ):
         with pytest.raises(ValueError, match=message):
-            JEDM().fit(iter([X]), labels, class_embeddings=A)
+            unseen.JEDM().fit(iter([X]), labels, class_embeddings=A)
     with pytest.raises(ValueError, match="comes with labels"):
-        JEDM().fit([(X, y)], y, class_embeddings=A)
+        unseen.JEDM().fit([(X, y)], y, class_embeddings=A)
     np.save(tmp_path / "X.npy", X)
     with pytest.raises(ValueError, match=f"{len(X)} rows, but y has 3 labels"):
-        JEDM().fit(tmp_path / "X.npy", y[:3], class_embeddings=A)
+        unseen.JEDM().fit(tmp_path / "X.npy", y[:3], class_embeddings=A)
     with pytest.raises(FileNotFoundError, match="no file"):
-        JEDM().fit(tmp_path / "Y.npy", y, class_embeddings=A)
+        unseen.JEDM().fit(tmp_path / "Y.npy", y, class_embeddings=A)
     (tmp_path / "X.txt").write_text("1 2")
     with pytest.raises(ValueError, match=r"neither \.npy nor parquet"):
-        JEDM().fit(tmp_path / "X.txt", y, class_embeddings=A)
+        unseen.JEDM().fit(tmp_path / "X.txt", y, class_embeddings=A)
 
 
 def test_a_full_disk_is_told(monkeypatch):
@@ -245,7 +238,7 @@ def test_a_full_disk_is_told(monkeypatch):
             raise OSError("No space left on device")
 
     data = make_data()
-    model = fitted(JEDM(), data)
+    model = fitted(unseen.JEDM(), data)
     monkeypatch.setattr("tempfile.TemporaryFile", Full)
     with pytest.raises(OSError, match="TMPDIR"):
         model.adapt(iter([data.X_unseen]))
@@ -279,11 +272,11 @@ def test_a_generator_may_use_one_buffer_for_all_chunks(rows):
     data = make_data(3)
     X, y, A, pile = data.X_seen, data.y_seen, data.class_embeddings, a_pile(data)
     none = np.zeros(len(pile), dtype=int)
-    theirs = TSTD().fit(list(zip(cut(X, rows), cut(y, rows), strict=True)), None)
-    ours = TSTD().fit(in_one_buffer(X, y, rows), None)
+    theirs = unseen.TSTD().fit(list(zip(cut(X, rows), cut(y, rows), strict=True)), None)
+    ours = unseen.TSTD().fit(in_one_buffer(X, y, rows), None)
     assert_array_equal(ours.components_, theirs.components_)
-    theirs = TSTD().fit(X, y, class_embeddings=A).adapt(cut(pile, rows))
-    ours = TSTD().fit(X, y, class_embeddings=A)
+    theirs = unseen.TSTD().fit(X, y, class_embeddings=A).adapt(cut(pile, rows))
+    ours = unseen.TSTD().fit(X, y, class_embeddings=A)
     ours.adapt(chunk for chunk, _ in in_one_buffer(pile, none, rows))
     assert_array_equal(ours.labels_, theirs.labels_)
     assert_array_equal(ours.reliability_, theirs.reliability_)

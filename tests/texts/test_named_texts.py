@@ -7,15 +7,11 @@ from pandas.testing import assert_frame_equal
 from sklearn.base import clone
 
 import unseen
-from tests.checks import close
+from tests.checks import close, unit
 from unseen import load_model, per_class_accuracy
 from unseen.naming import find_encoder
 from unseen.naming.classes import spoken
 from unseen.texts import NamedTexts, load_demo_texts
-
-
-def unit(M):
-    return M / np.linalg.norm(M, axis=-1, keepdims=True)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from unseen.labels import (
     COLUMNS,
-    find_truth,
     label_table,
     read_labels,
     write_labels,
@@ -170,16 +169,6 @@ def test_odd_tables_are_refused_in_a_line(tmp_path, content, words):
         read_labels(tmp_path / "l.csv")
     assert words in str(error.value)
     assert str(error.value).startswith(f"{tmp_path / 'l.csv'}")
-
-
-def test_truth_is_found_by_id_whatever_the_order(tmp_path):
-    labels = label_table(["okapi", "zebra"], ids=["b/2.jpg", "a.jpg"])
-    truth = label_table(["seal", "okapi", "rat"], ids=["a.jpg", "b/2.jpg", "c.jpg"])
-    assert find_truth(labels, truth).tolist() == ["okapi", "seal"]
-    path = write_labels(truth, tmp_path / "truth.csv")
-    assert find_truth(labels, path).tolist() == ["okapi", "seal"]
-    with pytest.raises(ValueError, match=r"true label of 'd.jpg' \(1 of 1 are missing"):
-        find_truth(label_table(["x"], ids=["d.jpg"]), path)
 
 
 def test_tables_written_in_parts_are_one_table(tmp_path):

@@ -297,16 +297,3 @@ def check_ids(
                 f"and {place(row)}. Keep one."
             )
         first[name] = row
-
-
-def find_truth(labels: pd.DataFrame, truth: Any) -> np.ndarray:
-    """Return the true class of everything with a label, by id, from a table or file."""
-    table = truth if isinstance(truth, pd.DataFrame) else read_labels(truth)
-    known = dict(zip(table["id"], table["label"], strict=True))
-    lost = [name for name in labels["id"] if not known.get(name)]
-    if lost:
-        raise ValueError(
-            f"There is no true label of {lost[0]!r} ({len(lost)} of {len(labels)} are "
-            "missing). Is it the truth of what was labelled?"
-        )
-    return np.array([known[name] for name in labels["id"]], dtype=str)

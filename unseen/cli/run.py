@@ -152,8 +152,7 @@ def run(
     if page:
         from unseen.report import write_labels_report
 
-        known = label_table(truth, ids=ids) if (truth != "").all() else None
-        write_labels_report(target, page, data=known)
+        write_labels_report(target, page, truth=truth)
     n_unlike = list(table.get("unlike", [])).count("yes")
     foreign = unlike_message(n_unlike, len(labels), "rows")
     score = score_labels(truth, labels["label"].to_numpy(), fitted)

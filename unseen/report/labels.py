@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 import unseen
-from unseen.labels import find_truth, read_labels
+from unseen.labels import read_labels
 from unseen.named import unlike_message
 from unseen.report.page import write_page
 from unseen.trust.metrics import per_class_accuracy
@@ -20,7 +20,7 @@ def write_labels_report(
     labels: str | os.PathLike[str],
     path: str | os.PathLike[str],
     *,
-    data: Any = None,
+    truth: Any = None,
 ) -> Path:
     """Write labels as one HTML page that needs no other file.
 
@@ -30,9 +30,9 @@ def write_labels_report(
         CSV of labels, see :func:`unseen.labels.read_labels`.
     path : path
         The page; its folder is made if need be.
-    data : DataFrame or path, optional
-        A table of the true labels by ``id``, or its file. With them the page also
-        scores the labels.
+    truth : array of str of shape (n_rows,), optional
+        The true label of every row, "" where nobody knows it. With some that are known
+        the page also scores the labels.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def write_labels_report(
         n_rows=len(given),
         names=describe_names(given),
         foreign=unlike_message(n_unlike, len(given), "rows"),
-        score=None if data is None else score(given, data),
+        score=score(given["label"].to_numpy(str), truth),
     )
 
 
@@ -79,13 +79,16 @@ def describe_names(given: pd.DataFrame) -> list[dict[Any, Any]]:
     return found.reset_index().to_dict("records")
 
 
-def score(given: pd.DataFrame, data: Any) -> dict[str, Any]:
-    """Return accuracy, also class by class."""
-    given = given[~given["label"].isin(["", "unknown"])]
-    truth, called = find_truth(given, data), given["label"].to_numpy(dtype=str)
-    by_class = pd.Series(truth == called).groupby(truth).agg(["size", "mean"])
+def score(labels: np.ndarray, truth: Any) -> dict[str, Any] | None:
+    """Return accuracy, also class by class, or None if nothing is known."""
+    truth = np.full(len(labels), "") if truth is None else np.asarray(truth, dtype=str)
+    known = (truth != "") & ~np.isin(labels, ["", "unknown"])
+    if not known.any():
+        return None
+    right, truth = (labels == truth)[known], truth[known]
+    by_class = pd.Series(right).groupby(truth).agg(["size", "mean"])
     return {
-        "mean": per_class_accuracy(truth, called),
-        "rows": float((truth == called).mean()),
+        "mean": per_class_accuracy(truth, labels[known]),
+        "rows": float(right.mean()),
         "classes": by_class.reset_index(names="name").to_dict("records"),
     }

@@ -73,6 +73,15 @@ class NudgedGenerator(np.random.Generator):
         return nudged(super().uniform(*args, **kwargs))
 
 
+def invoke(*words):
+    """Run a command of unseen in this process."""
+    from typer.testing import CliRunner
+
+    from unseen.cli import app
+
+    return CliRunner().invoke(app, [str(word) for word in words])
+
+
 def make_data(seed: int = 0, dtype=np.float64) -> ZeroShotData:
     """Twelve classes, nine seen; rows scatter around a map of the embeddings."""
     import pandas as pd

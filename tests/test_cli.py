@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 import typer
 from PIL import Image
-from typer.testing import CliRunner
 
 import unseen
+from tests.checks import invoke as run
 from unseen.cli import app
 from unseen.labels import read_labels
 from unseen.photos.bundled import load_photos
@@ -30,10 +30,6 @@ sys.argv = ["unseen", "demo", "--out", sys.argv[1]]
 from unseen.cli import main
 main()
 """
-
-
-def run(*words):
-    return CliRunner().invoke(app, list(map(str, words)))
 
 
 def test_version_and_help():

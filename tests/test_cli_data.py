@@ -6,16 +6,13 @@ import shlex
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from unseen.cli import app
+from tests.checks import invoke
 from unseen.loading import load_data
-
-runner = CliRunner()
 
 
 def run(*args):
-    return runner.invoke(app, ["data", *map(str, args)])
+    return invoke("data", *args)
 
 
 @pytest.fixture
@@ -94,7 +91,7 @@ def test_ids_of_rows_are_no_features_for_any_command(csv_and_table, tmp_path):
     frame.loc[1, "f"] = np.nan
     frame.to_csv(rows, index=False)
     words = [rows, "--classes", looks, "--id", "ring"]
-    ended = runner.invoke(app, ["run", *map(str, words), "--out", str(tmp_path / "l")])
+    ended = invoke("run", *words, "--out", tmp_path / "l")
     _, _, command = ended.stderr.partition("unseen data ")  # it runs as it is printed
     ended = run(*shlex.split(command))
     assert ended.exit_code == 1 and "row 1: holds NaN" in ended.stdout

@@ -6,13 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from test_report import make_result
-from typer.testing import CliRunner
 
+from tests.checks import invoke as run
 from tests.checks import make_data, quick_plan
 from unseen import load_data, save_data
-from unseen.cli import app
-
-runner = CliRunner()
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +23,6 @@ def model(data):
     ended = run("run", data, "--method", "eszsl", "--save", path, "--out", out)
     assert ended.exit_code == 0, ended.output
     return path
-
-
-def run(*args):
-    return runner.invoke(app, [str(arg) for arg in args])
 
 
 COMMANDS = {

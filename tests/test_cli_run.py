@@ -8,19 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
-from typer.testing import CliRunner
 
 import unseen
+from tests.checks import invoke
 from unseen import AnchoredSelfTraining, save_data
-from unseen.cli import app
 from unseen.data import ZeroShotData
 from unseen.labels import read_labels
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # small data, weak starts
-
-
-def invoke(*words):
-    return CliRunner().invoke(app, list(map(str, words)))
 
 
 def run(*words):

@@ -16,18 +16,15 @@ from hashlib import sha256
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from tests.checks import quick_plan
+from tests.checks import invoke, quick_plan
 from unseen import load_model
-from unseen.cli import app
 from unseen.experiments.run import Finding
 from unseen.naming import register_encoder
 from unseen.naming.encoders import _KNOWN
 
 pytestmark = pytest.mark.filterwarnings("default")
 pytest.importorskip("PIL")
-runner = CliRunner()
 
 ERRORS = {
     "open": errno.EMFILE,
@@ -124,7 +121,7 @@ def fake_runs(runs, n_jobs):
 
 
 def run(words):
-    return runner.invoke(app, words.split())
+    return invoke(*words.split())
 
 
 # What is there before, and what is run.

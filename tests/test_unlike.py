@@ -6,10 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_array_equal
-from typer.testing import CliRunner
 
 import unseen
-from unseen.cli import app
+from tests.checks import invoke as run
 from unseen.named import remember, unlike_message
 from unseen.photos import NamedPhotos
 from unseen.photos.bundled import load_photos
@@ -18,10 +17,6 @@ from unseen.texts import load_demo_texts
 pytestmark = pytest.mark.filterwarnings(
     "ignore::unseen.transduction.anchored.WeakStartWarning"
 )
-
-
-def run(*words):
-    return CliRunner().invoke(app, [*map(str, words)])
 
 
 def drawn(n, middle, seed=0):

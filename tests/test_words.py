@@ -5,14 +5,12 @@ import subprocess
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
+from tests.checks import invoke
 from unseen._command import command_line
 from unseen._words import printable
-from unseen.cli import app
 
 EVIL = "\x1b]0;owned\x07\x1b[2J"
-runner = CliRunner()
 
 
 def assert_plain(text):
@@ -50,7 +48,7 @@ def files(folder):
 def test_escapes_are_made_visible(tmp_path, monkeypatch, words):
     monkeypatch.chdir(tmp_path)
     files(tmp_path)
-    answer = runner.invoke(app, words)
+    answer = invoke(*words)
     assert_plain(answer.output)
 
 

@@ -5,11 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from tests.checks import close
+from tests.checks import close, invoke
 from unseen import ESZSL
-from unseen.cli import app
 from unseen.experiments.bench import Bench
 from unseen.experiments.compare import (
     compare_plan,
@@ -25,7 +23,7 @@ from unseen.trust.metrics import per_class_accuracy
 
 
 def run(*arguments):
-    return CliRunner().invoke(app, ["compare", *map(str, arguments)])
+    return invoke("compare", *arguments)
 
 
 @pytest.fixture(scope="module")

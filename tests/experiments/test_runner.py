@@ -10,11 +10,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
-from tests.checks import never_rises, quick_plan
+from tests.checks import invoke, never_rises, quick_plan
 from unseen import methods
-from unseen.cli import app
 from unseen.experiments import read_plan, read_results, run_plans
 from unseen.experiments.bench import Bench
 from unseen.experiments.run import RunKey
@@ -48,7 +46,7 @@ def test_killed_in_mid_run_it_goes_on_and_ends_the_same(plan_file, tmp_path):
         assert process.poll() is None, "it ended before it could be killed"
         process.kill()
     assert 1 < results.read_text().count(",done,") <= len(METHODS)
-    again = CliRunner().invoke(app, words)
+    again = invoke(*words)
     assert again.exit_code == 0, again.output
     assert again.stderr.count("accuracy photos-200") < len(METHODS)  # some were there
     undisturbed = run_plans([read_plan(plan_file)], [], tmp_path / "b", n_jobs=2)

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
+from tests.checks import invoke
 from tests.loading.layouts import (
     Made,
     write_authors,
@@ -21,7 +21,6 @@ from tests.loading.layouts import (
     write_sun,
     write_xlsa17,
 )
-from unseen.cli import app
 from unseen.experiments import (
     make_table,
     read_plan,
@@ -157,9 +156,7 @@ def test_every_layout_fills_all_tables_and_figures(layout, tmp_path, monkeypatch
     figures = FIGURES if layout == "two at once" else FIGURES[:-2]
     figures = [name for name in figures if name != "fig3" or "awa" in sets]
     words = ["reproduce", *TABLES, *figures, "--data", str(tmp_path / "mine")]
-    done = CliRunner().invoke(
-        app, [*words, "--out", str(tmp_path / "out"), "--jobs", "1"]
-    )
+    done = invoke(*words, "--out", tmp_path / "out", "--jobs", 1)
     assert done.exit_code == 0 and ", 0 failed." in done.output, done.output
     for name in figures:
         assert (tmp_path / "out" / "figures" / f"{name}.svg").exists(), name
@@ -181,7 +178,7 @@ def test_what_is_not_found_is_said_with_what_was_there(tmp_path):
     own_features(mine)
     (mine / "pictures" / "features.npy").unlink()
     (mine / "deep" / "er" / "scenes" / "features.txt").unlink()
-    done = CliRunner().invoke(app, ["reproduce", "table3", "--data", str(mine)])
+    done = invoke("reproduce", "table3", "--data", mine)
     text = re.sub(r"\s+", " ", done.stderr)
     assert done.exit_code == 2 and "Looked for the classes of AwA, CUB, SUN" in text
     assert "zoo.npz (3 classes of another set)" in text

@@ -2,9 +2,9 @@
 
 import re
 
-import numpy as np
 import pytest
 
+from tests.checks import make_data
 from unseen import (
     ALE,
     JEDM,
@@ -15,40 +15,32 @@ from unseen import (
 )
 from unseen.progress import counted, show_items
 
-
-@pytest.fixture
-def rows():
-    """Return rows, labels, a table of six classes and rows of the two unseen ones."""
-    rng = np.random.default_rng(0)
-    table = rng.normal(size=(6, 4))
-    y = np.repeat(np.arange(6), 12)
-    X = table[y] @ rng.normal(size=(4, 7)) + 0.1 * rng.normal(size=(72, 7))
-    return X[y < 4], y[y < 4], table, X[y >= 4]
+DATA = make_data()
 
 
-def fitted(model, rows):
-    X, y, table, _ = rows
-    return model.fit(X, y, class_embeddings=table)
+def fitted(model):
+    table = DATA.class_embeddings
+    return model.fit(DATA.X_seen, DATA.y_seen, class_embeddings=table)
 
 
-def test_a_bar_on_request_alone_with_its_last_step(rows, capfd):
+def test_a_bar_on_request_alone_with_its_last_step(capfd):
     with show_progress():
-        fitted(TSTD(), rows).adapt(rows[3])
+        fitted(TSTD()).adapt(DATA.X_unseen)
     out, err = capfd.readouterr()
     assert out == ""
     assert re.search(r"self-training.*4/4", err)
     with show_progress(False):
-        fitted(TSTD(), rows)
-    fitted(TSTD(), rows).adapt(rows[3])
+        fitted(TSTD())
+    fitted(TSTD()).adapt(DATA.X_unseen)
     assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.filterwarnings("ignore")  # of so few rows
-def test_adapt_epochs_and_searches_report(rows, capfd):
+def test_adapt_epochs_and_searches_report(capfd):
     with show_progress():
-        fitted(AnchoredSelfTraining(), rows).adapt(rows[3])
-        fitted(ALE(max_iter=3, validation_fraction=0.1), rows)
-        fitted(ClasswiseSearchCV(JEDM(), {"beta": [0.1, 1.0]}, n_folds=2), rows)
+        fitted(AnchoredSelfTraining()).adapt(DATA.X_unseen)
+        fitted(ALE(max_iter=3, validation_fraction=0.1))
+        fitted(ClasswiseSearchCV(JEDM(), {"beta": [0.1, 1.0]}, n_folds=2))
     err = capfd.readouterr().err
     assert "rounds" in err and "epochs" in err and "searching" in err
 

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from unseen._words import how_many
 from unseen.experiments.plan import Column, Plan
 from unseen.experiments.sources import plays
 from unseen.loading.catalogue import catalogue
@@ -269,12 +270,10 @@ def notes(plan: Plan, results: pd.DataFrame) -> list[str]:
     for name, found in loaded.items():
         entry = catalogue().get(name, {})
         theirs = f" The paper has {entry['paper']}." if "paper" in entry else ""
-        tables: dict[str, dict[str, None]] = {}
-        for note in found:
-            rows, _, table = note.partition(", classes by ")
-            tables.setdefault(rows, {})[table] = None
-        texts = [f"{rows}, classes by {' and '.join(t)}" for rows, t in tables.items()]
         if found:
+            parts = pd.Series(found).str.partition(", classes by ").drop_duplicates()
+            by_rows = parts.groupby(0, sort=False)[2].agg(" and ".join)
+            texts = [f"{rows}, classes by {tables}" for rows, tables in by_rows.items()]
             messages.append(
                 f"{entry.get('title', name)} here: {'; '.join(texts)}.{theirs}"
             )
@@ -282,8 +281,8 @@ def notes(plan: Plan, results: pd.DataFrame) -> list[str]:
         messages.append(f"Without results: {', '.join(missing)}.")
     n_failed = int((mine.measure == "failed").sum())
     if n_failed:
-        runs = "run" if n_failed == 1 else "runs"
-        messages.append(f"{n_failed} {runs} failed; results.csv says why.")
+        failed = how_many(n_failed, "run")
+        messages.append(f"{failed} failed; results.csv says why.")
     return messages
 
 

@@ -93,8 +93,8 @@ def label(
     checked: Annotated[
         Path | None,
         typer.Option(
-            help="CSV file of id and label: what a person said of some drawn at "
-            "random, to know which labels are sure."
+            help="CSV file of id and label: right labels of items drawn at random, "
+            "which tell how right the others are."
         ),
     ] = None,
     unknown: Annotated[

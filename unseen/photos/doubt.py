@@ -21,7 +21,7 @@ ENOUGH, SURE = 0.38, 0.6
 
 
 class WeakNamesWarning(UserWarning):
-    """The class names say little about how these photos look."""
+    """The class names hardly tell how these photos look."""
 
 
 def agreement(X: np.ndarray, labels: np.ndarray, n_classes: int) -> float:

@@ -275,7 +275,7 @@ class GuidedMixture(ZeroShotClassifier):
         codes, posterior = scores.argmax(axis=1), by_spread(scores).max(axis=1)
         n, K = scores.shape
         why = (
-            "there is one candidate"
+            "there is one class, which every row gets"
             if K < 2
             else f"{how_many(n, 'row')} for {K} classes"
         )

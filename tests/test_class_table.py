@@ -62,7 +62,7 @@ def test_groups_names_and_newcomers(looks):
     assert_array_equal(table.candidates(["okapi", "zebra"]).names, ["okapi", "zebra"])
     new = table.candidates(pd.DataFrame([[0.5, 0.5]], index=["tapir"]))
     assert_array_equal(new.names, ["tapir"])
-    assert_array_equal(table.candidates(np.ones((2, 2))).names, [3, 4])
+    assert_array_equal(table.candidates(np.eye(2)).names, [3, 4])
 
 
 @pytest.mark.parametrize(

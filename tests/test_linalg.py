@@ -3,10 +3,7 @@
 import numpy as np
 import pytest
 
-from unseen.core.linalg import (
-    inverse_positive,
-    solve_positive,
-)
+from unseen.core.linalg import inverse_positive, solve_positive
 
 
 def test_numbers_out_of_range_are_told_and_singular_systems_have_an_answer():

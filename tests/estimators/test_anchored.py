@@ -325,7 +325,9 @@ def learner(B, Z, v, given=None, **options):
     )
     vars(model).update(options)
     names = np.arange(len(Z))
-    return Learner(model, Rows(B), Candidates(names, names[:, None]), given)
+    return Learner(
+        model, Rows(B), Candidates(names, names[:, None], names, names), given
+    )
 
 
 @pytest.fixture

@@ -15,10 +15,7 @@ from unseen.transduction import tmvhlp
 from unseen.transduction.graph import propagate, symmetric_normalised
 from unseen.transduction.pst import pst
 from unseen.transduction.spread_labels import spread_labels
-from unseen.transduction.tmvhlp import (
-    hypergraph,
-    two_views,
-)
+from unseen.transduction.tmvhlp import hypergraph, two_views
 from unseen.transduction.zlap import zlap
 
 

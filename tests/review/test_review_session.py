@@ -9,12 +9,7 @@ from reviewing import CLASSES, make_review
 
 from tests.checks import close
 from unseen.labels import label_table, read_labels
-from unseen.review.answers import (
-    ModelLabels,
-    ReviewState,
-    rows_by_class,
-    view_of,
-)
+from unseen.review.answers import ModelLabels, ReviewState, rows_by_class, view_of
 from unseen.review.items import find_items
 from unseen.review.opening import open_review
 from unseen.review.origins import Origin

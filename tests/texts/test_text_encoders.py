@@ -17,12 +17,7 @@ from unseen.cli import app
 from unseen.naming.clip import clean_text
 from unseen.naming.encoders import encode_texts, find_encoder
 from unseen.texts import NamedTexts
-from unseen.texts.encoders import (
-    TABLE,
-    RememberingEncoder,
-    WordLlama,
-    encoder_version,
-)
+from unseen.texts.encoders import TABLE, RememberingEncoder, WordLlama, encoder_version
 
 
 class Counting:

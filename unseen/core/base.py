@@ -39,17 +39,9 @@ from unseen.core.classes import (
     encode,
     places,
 )
-from unseen.core.given import (
-    adapt_given,
-    prototypes_of,
-)
+from unseen.core.given import adapt_given, prototypes_of
 from unseen.core.linalg import to_unit
-from unseen.core.outcome import (
-    LinearRule,
-    LinearScorer,
-    Outcome,
-    reliability_by_rank,
-)
+from unseen.core.outcome import LinearRule, LinearScorer, Outcome, reliability_by_rank
 from unseen.core.params import (
     bounds_of,
     check_rows,

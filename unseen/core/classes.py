@@ -41,13 +41,8 @@ class Candidates:
 
     columns: np.ndarray  # names of all that were asked for, as in public scores
     described: np.ndarray  # their embeddings
-    column: np.ndarray = None  # type: ignore[assignment] # which distinct class each is
-    first: np.ndarray = None  # type: ignore[assignment] # the one that names it
-
-    def __post_init__(self) -> None:
-        if self.column is None:
-            for name in ("column", "first"):
-                object.__setattr__(self, name, np.arange(len(self.columns)))
+    column: np.ndarray  # which distinct class each is
+    first: np.ndarray  # the one that names it
 
     @property
     def names(self) -> np.ndarray:
@@ -193,7 +188,7 @@ class ClassTable:
         return replace(self, seen=seen)
 
     def candidates(
-        self, classes: Any = None, seen_as: Callable | None = None
+        self, classes: Any = None, seen_as: Callable = lambda _, embeddings: embeddings
     ) -> Candidates:
         """Return who competes: a group, a list of names, or a table of new classes.
 
@@ -206,8 +201,6 @@ class ClassTable:
         else:
             rank = self._named(classes)
             names, embeddings = self.names[rank], self.embeddings[rank]
-        if seen_as is None:
-            return Candidates(names, embeddings)
         column = equal_rows(seen_as(names, embeddings))
         order = np.lexsort((rank, column))  # of equal ones, the first by rank names all
         first = order[np.unique(column[order], return_index=True)[1]]

@@ -36,12 +36,7 @@ from unseen.core.outcome import LinearScorer
 from unseen.core.params import Count, ShareInside
 from unseen.core.start import Start
 from unseen.core.sums import best_means, inverse_root
-from unseen.transduction.graph import (
-    gaussian,
-    graph,
-    inverse_roots,
-    propagate,
-)
+from unseen.transduction.graph import gaussian, graph, inverse_roots, propagate
 
 REGULARISATION = 1e-4  # of CCA, in units of the mean variance
 

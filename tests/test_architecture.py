@@ -175,10 +175,10 @@ def test_numbers_are_compared_in_one_way():
 
 # As it is: to be lowered as packages shrink, never to be raised.
 CEILINGS = {
-    "lines": 29_090,
-    "code lines": 17_390,
+    "lines": 29_080,
+    "code lines": 17_375,
     "modules": 153,
-    "lines of tests": 18_680,
+    "lines of tests": 18_490,
     "constants": 93,
     "import cycles": 0,
 }

@@ -244,7 +244,7 @@ def test_a_pipeline_that_would_unpickle_a_folder_is_refused(tmp_path):
         save_model(pipeline, tmp_path / "no")
 
 
-GONE = object()
+GONE, TWINS = object(), {"$": "objects", "shape": [2], "items": ["okapi", "okapi"]}
 
 
 @pytest.mark.parametrize(
@@ -256,14 +256,16 @@ GONE = object()
         ("n_features_in_", 15, "cannot build"),
         ("coef_", None, "cannot build"),
         ("_table", "x", "cannot build"),
+        ("names", TWINS, "two classes have one name"),
         ("coef_", GONE, "cannot build .*coef_"),
     ],
 )
 def test_a_forged_state_is_refused(key, value, reason, data, tmp_path):
     def change(model):
-        model["state"][key] = value
+        state = model["state"]
+        (state["_table"]["state"] if key == "names" else state)[key] = value
         if value is GONE:
-            del model["state"][key]
+            del state[key]
 
     path = save_model(fitted(unseen.ESZSL(), data), tmp_path / "eszsl")
     forge(path, change)

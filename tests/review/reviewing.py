@@ -169,7 +169,7 @@ class Served(Asked):
     def ask(self, path, body=None, method=None, **headers):
         """Return status and body of a request; ``body`` is sent as JSON."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
-        sent = None if body is None else json.dumps(body)
+        sent = body if body is None or type(body) is bytes else json.dumps(body)
         way = method or ("GET" if body is None else "POST")
         where = path if path.startswith("/") else self.root + path
         with closing(connection):  # also where the server is killed in the middle

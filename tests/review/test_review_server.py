@@ -293,6 +293,7 @@ def test_the_browser_is_not_started_with_the_token(tmp_path):
         ("api/answers", {"entries": [{"op": "class", "name": "a"}], "tab": [1]}),
         ("api/undo", {"uid": {}}),
         ("api/check", {"n": 2**70}),
+        ("api/undo", b"[" * 100_000),
         ("api/items?rows=" + "9" * 5000, None),
         ("api/items?rows=²", None),
         ("api/small/" + "9" * 5000, None),

@@ -155,6 +155,10 @@ class ClassTable:
     seen: np.ndarray  # True where y held the class
     widths: tuple[int, ...]  # columns of each table
 
+    def __post_init__(self) -> None:
+        if not pd.Index(self.names).is_unique:  # in a file that somebody changed
+            raise ValueError("two classes have one name")
+
     def __len__(self) -> int:
         """Count the classes."""
         return len(self.names)

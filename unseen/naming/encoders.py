@@ -164,8 +164,7 @@ def find_encoder(encoder: Any = "wordllama", kind: str = "text") -> Any:
     if isinstance(encoder, Foreign):
         raise ValueError(
             f"The model was saved with encoder {shown(encoder)}, which is not built "
-            f"in. If you trust it, name it: --encoder {encoder}, or "
-            f"encoder={str(encoder)!r}."
+            f"in. If you trust it, name it: --encoder {encoder}"
         )
     if not isinstance(encoder, str | os.PathLike):
         made = kind == "image" or hasattr(encoder, "encode")
@@ -194,8 +193,6 @@ class Foreign(str):
 
     So nothing is found by it, unless it is of a built-in encoder.
     """
-
-    __slots__ = ()
 
 
 class FunctionEncoder:

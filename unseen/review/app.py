@@ -142,7 +142,7 @@ def make_app(session: Session) -> Starlette:
         Route(f"/api/{name}", post_route(work), methods=["POST"])
         for name, work in posts.items()
     ]
-    handlers = dict.fromkeys((ValueError, OSError), refused)
+    handlers = dict.fromkeys((ValueError, RecursionError, OSError), refused)
     return Starlette(routes=routes, exception_handlers=handlers)
 
 
@@ -185,10 +185,9 @@ def post_route(
 
 def refused(request: Request, error: Any) -> Response:
     """Answer with the reason why something was not done, or not saved."""
-    if isinstance(error, ValueError):
-        return as_json({"reason": str(error)}, 400)
-    reason = f"It is not saved: {error.strerror or error}."  # such as a full disk
-    return as_json({"reason": reason}, 507)
+    if isinstance(error, OSError):  # such as a full disk
+        return as_json({"reason": f"It is not saved: {error.strerror or error}."}, 507)
+    return as_json({"reason": str(error)}, 400)
 
 
 def as_json(content: Body, status: int = 200) -> Response:

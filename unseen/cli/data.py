@@ -110,8 +110,7 @@ def check(
     asked = DataOptions(path, classes, unseen, column, id)
     faults = find_faults(asked.raw())
     if as_json:
-        rows = [{"where": f.where, "place": f.place, "what": f.what} for f in faults]
-        print_json({"path": path, "faults": rows})
+        print_json({"path": path, "faults": [fault._asdict() for fault in faults]})
     else:
         n_faults = how_many(len(faults), "fault") if faults else "no faults"
         say(*faults, f"{path}: {n_faults}.")

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from unseen._command import command_line
+from unseen._download import hash_of
 from unseen.data import ZeroShotData
 from unseen.loading.catalogue import (
     best_first,
@@ -66,14 +67,9 @@ def digest_of(given: Sequence[str]) -> str:
     """Return the SHA-256 of files and folders, by content, and of other texts."""
     sha = hashlib.sha256()
     for one in given:
-        path = Path(one)
-        parts = sorted(path.rglob("*")) if one and path.is_dir() else [path]
-        for part in parts:
-            if part.is_file():
-                with open(part, "rb") as file:
-                    sha.update(hashlib.file_digest(file, "sha256").digest())
-            elif part == path:
-                sha.update(hashlib.sha256(one.encode()).digest())
+        places = [Path(one), *sorted(Path(one).rglob("*"))] if one else []
+        files = [hash_of(place) for place in places if place.is_file()]
+        sha.update(" ".join(files or [one]).encode())
     return sha.hexdigest()
 
 

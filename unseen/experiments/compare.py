@@ -68,7 +68,6 @@ def compare_plan(
         "standard deviation over class-wise folds; methods with their defaults. All "
         "methods are compared on the same folds; the interval of the lead, and p, "
         "allow for the training rows that folds share.",
-        location="",
         task="compare",
         show="compare",
         columns=(Column(name, f"./{name}", part),),

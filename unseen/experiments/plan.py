@@ -109,11 +109,11 @@ class Plan:
     name: str
     title: str
     caption: str
-    location: str
     task: str
     show: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
+    location: str = ""
     n_seeds: int | None = None
     counts: dict[str, tuple[float, ...]] = field(default_factory=dict)
     command: tuple[str, ...] = ()  # what repeats it, if not `unseen reproduce`
@@ -220,12 +220,13 @@ def read_plan(name: str | Path) -> Plan:
 
 
 def _build(name: str, content: dict[str, Any]) -> Plan:
-    columns = tuple(Column(**column) for column in content.get("column", []))
+    columns = tuple(Column(**column) for column in content.pop("column", []))
     for column in columns:
         if not Path(column.data).suffix and "/" not in column.data:
             _known("data", column.data, catalogue())
     _known("task", content["task"], {"": "a drawing alone", **TASKS})
-    for entry in content.get("row", []):
+    rows = content.pop("row", [])
+    for entry in rows:
         _known("method", entry["method"], METHODS)
         entry.setdefault("label", METHODS[entry["method"]].label)
         paper = entry.get("paper", [])
@@ -236,18 +237,14 @@ def _build(name: str, content: dict[str, Any]) -> Plan:
             )
         behind = [math.nan] * (len(columns) - len(paper))
         entry["paper"] = (*map(float, paper), *behind)
-    counts = content.get("counts", {})
+    counts = content.pop("counts", {})
     return Plan(
         name=name,
-        title=content["title"],
-        caption=content["caption"],
-        location=content.get("location", ""),
-        task=content["task"],
-        show=content["show"],
         columns=columns,
-        rows=tuple(Row(**entry) for entry in content.get("row", [])),
-        n_seeds=content.get("seeds"),
+        rows=tuple(Row(**entry) for entry in rows),
+        n_seeds=content.pop("seeds", None),
         counts={key: tuple(map(float, row)) for key, row in counts.items()},
+        **content,
     )
 
 

@@ -46,6 +46,9 @@ def test_commands_have_examples_and_few_options():
         options = [one for one in command.params if one.param_type_name == "option"]
         options = [one for one in options if not one.name.endswith("help")]
         assert len(options) <= 15, name
+        inside = getattr(command, "commands", {"": command}).values()
+        for param in (param for one in inside for param in one.params):
+            assert getattr(param, "help", None), f"{name} {param.name} has no help"
 
 
 def test_the_demo_needs_no_extra_and_its_pages_say_what_it_says(tmp_path):

@@ -1,6 +1,5 @@
-"""Command lines in README, guide and help work, and the page of commands is whole."""
+"""Command lines in README, guide and help are those of the commands."""
 
-import importlib.util
 import re
 import shlex
 from pathlib import Path
@@ -92,33 +91,3 @@ def test_their_options_are_those_of_the_command(tmp_path, monkeypatch):
             plans = context.params.get("plan") or []
         for plan in plans:
             assert plan == "all" or plan in plan_names() or plan.endswith(".toml"), line
-
-
-def commands(command, name="unseen"):
-    """Yield every command that does something, by its name."""
-    if hasattr(command, "commands"):
-        for inner, one in command.commands.items():
-            yield from commands(one, f"{name} {inner}")
-    else:
-        yield name, command
-
-
-def test_the_page_of_commands_has_every_command_and_option():
-    script = ROOT / "docs" / "make_commands.py"
-    spec = importlib.util.spec_from_file_location("make_commands", script)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    page = module.page()
-    for name, command in commands(UNSEEN):
-        assert f"# {name}\n" in page and command.help
-        assert f"$ {name}" in page, f"{name} shows no example in its --help"
-        section = page.split(f"# {name}\n")[1].split("\n#")[0]
-        for param in command.params:
-            if "--help" not in param.opts:
-                option = param.opts[0][0] == "-"
-                wanted = param.opts[0] if option else param.name.upper()
-                assert f"`{wanted}`" in section, (name, wanted)
-                assert getattr(param, "help", None), f"{name} {wanted} has no help"
-    for line in page.splitlines():
-        if line.startswith("| `"):  # nothing in it is taken for markup
-            assert line.replace("\\|", "").count("|") == 3, line

@@ -178,7 +178,7 @@ CEILINGS = {
     "lines": 29_060,
     "code lines": 17_370,
     "modules": 153,
-    "lines of tests": 18_480,
+    "lines of tests": 18_460,
     "constants": 93,
     "import cycles": 0,
 }

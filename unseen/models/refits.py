@@ -36,12 +36,8 @@ def label_fit(
     W = U @ (solved @ Q + outside)
     fit = W @ A.T
     labels = np.vdot(G @ fit, fit) - 2 * np.vdot(S, fit) + sums.n_rows
-    near = (
-        np.vdot(G @ W, W)
-        - 2 * np.vdot(S @ A, W)
-        + sums.counts @ np.einsum("ij,ij->i", A, A)
-    )
-    return W, float(labels + lam * near + mu * linalg.norm(W - before) ** 2)
+    near = lam * misfit(sums, A, W) + mu * linalg.norm(W - before) ** 2
+    return W, float(labels + near)
 
 
 def row_map(
@@ -50,12 +46,14 @@ def row_map(
     """(lam BᵀB + mu I) W = lam BᵀY A + mu W*."""
     target = sums.class_sums.T @ A
     W = solve_ridge(lam * sums.gram, mu, lam * target + mu * before)
-    near = (
-        np.vdot(sums.gram @ W, W)
-        - 2 * np.vdot(target, W)
-        + sums.counts @ np.einsum("ij,ij->i", A, A)
-    )
-    return W, float(lam * near + mu * linalg.norm(W - before) ** 2)
+    near = lam * misfit(sums, A, W) + mu * linalg.norm(W - before) ** 2
+    return W, float(near)
+
+
+def misfit(sums: Sums, A: np.ndarray, W: np.ndarray) -> float:
+    """Return |B W - Y A|², from sums."""
+    lengths, target = np.einsum("ij,ij->i", A, A), sums.class_sums.T @ A
+    return np.vdot(sums.gram @ W - 2 * target, W) + sums.counts @ lengths
 
 
 def class_map(

@@ -21,6 +21,7 @@ import numpy as np
 from scipy.special import logsumexp
 
 from unseen.core.around import Relabelled, estimator_of
+from unseen.core.linalg import nonzero
 from unseen.core.outcome import LinearScorer
 from unseen.core.params import Count, Positive
 from unseen.core.start import Start
@@ -145,8 +146,7 @@ def normalised_scores(start: Start) -> Relabelled:
     0.5...
     """
     S = start.scores
-    lengths = np.sqrt(np.einsum("ij,ij->j", S, S))
-    factor = 1 / np.where(lengths > 0, lengths, 1.0)
+    factor = 1 / nonzero(np.linalg.norm(S, axis=0))
     return rescaled(start, S, start.scorer, factor, np.zeros(len(factor)))
 
 

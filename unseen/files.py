@@ -20,6 +20,7 @@ import stat
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import IO, BinaryIO
 
@@ -168,10 +169,9 @@ def check_apart(path: AnyPath, reading: Iterable[AnyPath | None]) -> None:
 
 def free_name(path: AnyPath) -> Path:
     """Return a name like ``path`` that nothing has yet: labels.csv, labels-2.csv."""
-    path, number = Path(path), 2
-    while (free := path.with_name(f"{path.stem}-{number}{path.suffix}")).exists():
-        number += 1
-    return free
+    path = Path(path if Path(path).name.strip(".") else os.path.abspath(path))
+    names = (path.with_name(f"{path.stem}-{n}{path.suffix}") for n in count(2))
+    return next(name for name in names if not name.exists())
 
 
 @contextmanager

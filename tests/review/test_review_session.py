@@ -253,6 +253,19 @@ def test_corrections_that_were_not_drawn_count_as_themselves(opened):
     assert session.view().accuracy["planned"][rows[0]] == "20 for 95 %, look 2"
 
 
+def test_a_sure_line_that_an_earlier_look_found_stays(opened):
+    session = opened()
+    for row in session.check(30, "c", "a", 80):
+        say(session, [row], session.original.labels[row])
+    first, above = session.view().accuracy["line"], session.view().sure == "yes"
+    assert first["n"] and "with 90 % confidence" in first["text"]
+    for row in session.check(20, "d", "a"):
+        assert not {"look", "unchecked"} & set(session.view().sure[above])
+        say(session, [row], "")  # all of these are wrong
+    second = session.view().accuracy["line"]
+    assert second["n"] == first["n"] and "with 85 % confidence" in second["text"]
+
+
 # ---- the teacher ---------------------------------------------------------------
 
 

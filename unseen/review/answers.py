@@ -65,6 +65,7 @@ class ReviewState:
     among: int = 0  # so many of the surest most of the sample was drawn from
     wanted: float = 0.95
     looks: int = 0  # samples that were drawn since it learned, each larger
+    above: Any = field(default_factory=list)  # rows above an earlier sure line
     seed: int = 0  # of all of these
 
     def stated(self) -> np.ndarray:
@@ -115,6 +116,7 @@ def replay(
             case "rename":
                 state.rename(entry["old"], entry["new"])
             case "check":
+                state.above = estimate(state)[1]
                 if not state.looks:
                     state.aside, state.seed = set(state.given), entry["seq"]
                 state.sample, state.looks = known, state.looks + 1
@@ -125,9 +127,8 @@ def replay(
                 state.model = read(entry["file"])
                 names = sorted(set(state.model.labels))
                 # What was given is right there: it says nothing of the rest.
-                state.sample, state.checked, state.looks = [], {}, 0
-        new = [name for name in names if name and name not in state.classes]
-        state.classes += new
+                state.sample, state.checked, state.looks, state.above = [], {}, 0, []
+        state.classes += [n for n in names if n and n not in state.classes]
     return state
 
 
@@ -148,8 +149,7 @@ def view_of(state: ReviewState, original: ModelLabels) -> View:
     """Return all labels of a review that started from others."""
     names, labels = ["", *state.classes], state.labels()
     codes = pd.Categorical(labels, categories=names).codes
-    given = np.zeros(len(labels), dtype=bool)
-    given[list(state.given)] = True
+    given = np.isin(np.arange(len(labels)), list(state.given))
     changed = labels != original.renamed(state.renames).labels
     accuracy, above = estimate(state)
     sure = np.full(len(labels), "look" if "line" in accuracy else "unchecked", object)
@@ -235,34 +235,34 @@ def tables_of(view: View, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFra
     return corrections[["id", "label", "check"]], reviewed
 
 
-def estimate(state: ReviewState) -> tuple[dict[str, Any], list[int]]:
+def estimate(state: ReviewState) -> tuple[dict[str, Any], Any]:
     """Return what the check says, and the rows above the sure line.
 
     It is by the sample, and by what its rows were called when they were answered. A
-    line is drawn once the whole sample is answered.
+    line is drawn once the whole sample is answered; one before that was lower stays.
     """
     checked, sample = state.checked, [r for r in state.sample if r in state.checked]
     n = len(sample)
     learned = f"{len(checked)} checked" if len(checked) >= ENOUGH else "unchecked"
-    wanted, looks = state.wanted, max(state.looks, 1)
-    plan = f"{len(state.sample)} for {100 * wanted:g} %, look {looks}"
+    how: dict[str, Any] = {"wanted": state.wanted, "looks": max(state.looks, 1)}
+    plan = f"{len(state.sample)} for {100 * state.wanted:g} %, look {how['looks']}"
     planned = dict.fromkeys(state.sample, plan) | dict.fromkeys(state.aside, "aside")
     reply: dict[str, Any] = {"checked": n, "drawn": len(state.sample)}
     reply |= {"reliability": learned, "planned": planned}
     if not sample:
-        return reply, []
+        return reply, state.above
     labels, stated = state.labels(), state.stated()
     labels[list(checked)] = list(checked.values())
     # NUL stands for "none of these" where "" means that nothing is known.
     given = {row: name or "\0" for row, name in state.given.items()}
     names, drawn = [name or "\0" for name in labels], state.sample
-    how: dict[str, Any] = {"wanted": wanted, "looks": looks}
     found = estimate_accuracy(names, given, drawn=drawn, reliability=stated, **how)
     reply |= {"share": found.accuracy, "low": found.low, "high": found.high}
     if n < len(state.sample):
-        return reply, []
+        return reply, state.above
     right = [state.given[row] == checked[row] for row in sample]
     order = surest_first(stated, list(state.aside))
     line = sure_line(order, state.among, sample, right, **how)
-    reply["line"] = {"n": len(line.rows), "wanted": wanted, "text": str(line)}
-    return reply, line.rows.tolist()
+    line = line._replace(rows=max(line.rows.tolist(), state.above, key=len))
+    reply["line"] = {"n": len(line.rows), "wanted": line.wanted, "text": str(line)}
+    return reply, line.rows

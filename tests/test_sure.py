@@ -23,32 +23,24 @@ def test_no_pile_of_eight_breaks_the_promise_by_all_draws_there_are(
 ):
     """Every way in which labels can be wrong, every draw of four, then two more."""
     monkeypatch.setattr("unseen.trust.sure.CONFIDENCE", 0.7)
-    order, lines, said = np.arange(8), [], set()
     draws = [list(map(list, combinations(range(8), n))) for n in (4, 6)]
-    both = [
-        (i, k)
-        for i, few in enumerate(draws[0])
-        for k, more in enumerate(draws[1])
-        if set(few) < set(more)
-    ]
-    first, second = np.transpose(both)
+    grown = np.array([[set(few) < set(more) for more in draws[1]] for few in draws[0]])
+    found = set()
     for right in map(np.array, product([True, False], repeat=8)):
         broken = []
-        for looks, among in enumerate(draws, 1):
-            found = [
-                sure_line(order, 8, draw, right[draw], wanted=wanted, looks=looks)
-                for draw in among
-            ]
-            tops = [line.rows for line in found]
-            lines += [(looks, len(top)) for top in tops if len(top)]
-            said |= {round(line.confidence, 9) for line in found}
+        for looks, own in enumerate(draws, 1):
+            how = {"wanted": wanted, "looks": looks}
+            lines = [sure_line(np.arange(8), 8, d, right[d], **how) for d in own]
+            tops = [line.rows for line in lines]
+            found |= {
+                (looks, round(line.confidence, 9)) for line in lines if len(line.rows)
+            }
             broken.append(
-                np.array([len(t) > 0 and right[t].mean() < wanted - 1e-9 for t in tops])
+                [len(t) > 0 and right[t].mean() < wanted - 1e-9 for t in tops]
             )
-        assert broken[0].mean() <= 0.3 + 1e-9, right
-        assert (broken[0][first] | broken[1][second]).mean() <= 0.45 + 1e-9, right
-    assert {looks for looks, _ in lines} == {1, 2}
-    assert said == {0.7, 0.55}
+        assert np.mean(broken[0]) <= 0.3 + 1e-9, right
+        assert np.logical_or.outer(*broken)[grown].mean() <= 0.45 + 1e-9, right
+    assert found == {(1, 0.7), (2, 0.55)}
 
 
 def test_the_tail_is_the_hypergeometric_and_nearly_the_binomial_of_large_sets():

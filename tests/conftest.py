@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.linalg  # noqa: F401  its BLAS is there before threads are counted
 from hypothesis import settings
+from threadpoolctl import threadpool_limits
 
 from tests.checks import NudgedGenerator
 from unseen.data import ZeroShotData
@@ -51,6 +53,8 @@ def chromium():
         browser.close()
 
 
+if threads := os.environ.get("UNSEEN_TEST_THREADS"):  # more than there are cores, too
+    threadpool_limits(int(threads), user_api="blas")
 if os.environ.get("UNSEEN_TEST_ULP"):
     usual = np.random.default_rng
     np.random.default_rng = lambda seed=None: NudgedGenerator(usual(seed).bit_generator)

@@ -455,7 +455,7 @@ def _stack(column: pd.Series, name: str, where: str) -> np.ndarray:
     if len(sizes) > 1:
         raise ValueError(
             f"{where}: the lists in column {name!r} have {sizes[:5]} numbers. "
-            "Give every row as many."
+            "Give all rows the same number."
         )
     return np.stack(cells)
 

@@ -132,8 +132,8 @@ class PhotoJob(LabelJob):
                 self.advice = advice()
             if self.unknown and isinstance(encoder, ImageTower):
                 raise ValueError(
-                    f"--unknown is not offered for {encoder.name}: how unlike foreign "
-                    "photos are differs by set. Add a class for them, or name lite0."
+                    f"--unknown is not offered for {encoder.name}: no threshold suits "
+                    "all photos. Add a class for foreign ones, or name lite0."
                 )
             # A name that cannot be read is said before hours of encoding.
             self.fitted = fit_names(self.named, encoder, text)

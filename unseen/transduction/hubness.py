@@ -66,8 +66,8 @@ def csls(start: Start, *, n_neighbors: Count = 80) -> Relabelled:
 def inverted_softmax(start: Start, *, beta: Positive = 0.3) -> Relabelled:
     """Inverted softmax: which row, given the class.
 
-    Every class gets the same mass over all rows before rows choose: classes of
-    different size suffer.
+    The scores of each class are divided by their sum over all rows before a row chooses
+    its class, so classes of different sizes come out too equal.
 
     Parameters
     ----------

@@ -28,8 +28,8 @@ with warnings.catch_warnings(record=True) as caught:
 print(caught[0].message)
 
 # %%
-# Every round tells what it did. Class means are held within a radius of their
-# prototypes, so no class can run away.
+# Every round tells what it did. Class means are anchored to their prototypes, so no
+# class can run away.
 for one in model.rounds_:
     print(one)
 print(model.stopped_because_)

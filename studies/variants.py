@@ -11,8 +11,7 @@ from unseen.methods import AST, METHODS, RATES, ROWS, SHARP, register
 # What each ingredient of AST is worth.
 ABLATION: dict[str, dict[str, Any]] = {
     "no whitening": {"whitening": None},
-    "no anchor": {"kappa": 0.0, "radius": None},
-    "no radius": {"radius": None},
+    "no anchor": {"kappa": 0.0},
     "20 rounds": {"max_rounds": 20},
     "100 axes": {"n_axes": 100},
     "300 axes": {"n_axes": 300},
@@ -36,7 +35,6 @@ STUDY: dict[str, dict[str, list]] = {
     "sync": {"lam": [1e-5, 1e-4, 1e-3], "smoothing": [0.03, 0.1, 0.3]},
     "ast": {
         "kappa": [1.0, 2.0, 4.0, 6.0, 8.0, 16.0],
-        "radius": [0.2, 0.5, 1.0],
         "n_axes": [300, 500, 1000],
         "whitening": [0.03, 0.1, 0.3],
     },

@@ -175,10 +175,10 @@ def test_numbers_are_compared_in_one_way():
 
 # As it is: to be lowered as packages shrink, never to be raised.
 CEILINGS = {
-    "lines": 29_060,
-    "code lines": 17_370,
+    "lines": 29_052,
+    "code lines": 17_359,
     "modules": 153,
-    "lines of tests": 18_460,
+    "lines of tests": 18_452,
     "constants": 93,
     "import cycles": 0,
 }

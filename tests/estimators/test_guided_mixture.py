@@ -191,9 +191,10 @@ def exchange(rows, labels, y, K):
     return told / (K * sum(np.mean(y[rows] == c) ** 2 for c in range(K)))
 
 
-@pytest.mark.parametrize("rolled", [0, 1])
-def test_given_rows_are_certain_and_pull_their_names_as_in_the_formulas(rolled):
+@pytest.mark.parametrize(("rolled", "off"), [(0, 0.0), (1, 0.0), (0, 0.8)])
+def test_given_rows_are_certain_and_pull_their_names_as_in_the_formulas(rolled, off):
     P, X, y = make_pile(2, noise=2.0)
+    P = P + off * np.random.default_rng(0).normal(size=P.shape)
     P = np.roll(P, rolled, axis=0)
     given = {i: int(y[i]) for i in range(0, len(y), 7)}
     model = GuidedMixture.from_prototypes(P, n_neighbors=3).adapt(X, given=given)
@@ -202,7 +203,9 @@ def test_given_rows_are_certain_and_pull_their_names_as_in_the_formulas(rolled):
     sure = soft(np.log(R) / alone.temperature_).max(axis=1)
     rows = list(given)
     right = np.sum(first[rows] == y[rows])
-    doubt = (1 - likely) * min(1, (right + 1) / (sure[rows].sum() + 1))
+    drawn = min(1, (right + 1) / (sure[rows].sum() + 1))
+    doubt = (1 - max(likely, right / (len(rows) + 1))) * drawn
+    assert (right / (len(rows) + 1) > likely) == (off > 0)  # names say less
     told = exchange(rows, first, y, 4)
     pull = max(doubt**2, told**3)
     assert (pull == told**3) == (rolled > 0)

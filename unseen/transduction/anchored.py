@@ -16,11 +16,11 @@ self-training is anchored to it with the right strength. From m = Z on, every ro
 
     S_ic = b_i·m_c - |m_c|²/2                        scores; reported is their largest
     R_i  = softmax(S_i / T + u)                      soft labels
-    m_c  = (Σ_i R_ic b_i + κ_c Z_c / v) / (Σ_i R_ic + κ_c / v)
+    m_c  = (Σ_i R_ic b_i + κ Z_c / v) / (Σ_i R_ic + κ / v)
 
 T falls from 2 to 1, so that the first rounds do not believe their own labels too much.
-κ > 1 discounts self-labelled rows; κ_c grows beyond it until m_c stays within `radius`
-of Z_c in units of v. At T = 1 this is EM, and what it maximises never falls:
+κ > 1 discounts self-labelled rows. At T = 1 this is EM, and what it maximises never
+falls:
 
     J = Σ_i log Σ_c exp(S_ic + u_c) + 10 Σ_c u_c - κ/2 Σ_cj (m - Z)²_cj / v_j
 
@@ -49,14 +49,14 @@ long: anchored_open.py.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial, reduce
 from operator import add
 from typing import NamedTuple
 
 import numpy as np
 from scipy import linalg
-from scipy.special import log_softmax, logsumexp, softmax
+from scipy.special import log_softmax, softmax
 
 from unseen.core.classes import Candidates, ClassTable, evenness, places
 from unseen.core.given import GivenRows
@@ -72,7 +72,6 @@ from unseen.models.kernel_ridge import (
     explained_share,
     fit_ridge,
 )
-from unseen.progress import counted
 from unseen.transduction.anchored_explain import Explains
 from unseen.transduction.anchored_open import (
     background_evidence,
@@ -81,6 +80,7 @@ from unseen.transduction.anchored_open import (
     relative_to_effective,
     without_absent,
 )
+from unseen.transduction.rounds import SoftLabels, best_of_softmax, evened
 
 HEAT = (2.0, 1.6, 1.3, 1.0)  # T of the first rounds; the last one stays
 SIZE_ROWS = 10.0  # added to every class where sizes are estimated
@@ -110,9 +110,6 @@ class AnchoredSelfTraining(Explains):
         added in every direction first; ``None`` only scales it.
     kappa : float, default=3.0
         How many self-labelled rows count as one; 0 takes the anchor away.
-    radius : float or None, default=0.5
-        Class means stay within this mean squared distance of their prototype, in
-        units of v; ``None`` for no limit.
     max_rounds : int, default=10
         Rounds of a run; a second run follows if labels come out clear and even.
     tol : float, default=0.001
@@ -177,7 +174,6 @@ class AnchoredSelfTraining(Explains):
     n_axes: Count | None = None
     whitening: Positive | None = 0.1
     kappa: AtLeast0 = 3.0
-    radius: Positive | None = 0.5
     max_rounds: CountOr0 = 10
     tol: AtLeast0 = 0.001
     unit_rows: bool = True
@@ -186,7 +182,7 @@ class AnchoredSelfTraining(Explains):
 
     _own_rows = True
     _adapt_parameters = frozenset(
-        {"kappa", "radius", "max_rounds", "tol", "handicap", "drop_absent"}
+        {"kappa", "max_rounds", "tol", "handicap", "drop_absent"}
     )
 
     # ---- learning from the seen classes ------------------------------------------
@@ -316,11 +312,7 @@ class AnchoredSelfTraining(Explains):
             self.rounds_, self.stopped_because_ = [learner.round(start, why)], why
             return learner
         self.rounds_ = learner.learn(self.max_rounds, self.tol)
-        self.stopped_because_ = (
-            "The labels no longer changed."
-            if learner.settled
-            else f"{len(self.rounds_)} rounds were made."
-        )
+        self.stopped_because_ = learner.stopped_because(len(self.rounds_))
         # Adapted scores are surer of themselves: no surer than the start is right.
         after = np.abs(learner.mean_confidence(TEMPERATURES) - before)
         least = 2 * max(self._temperature, 1.0)
@@ -461,29 +453,25 @@ def with_given(
 # ---- the rounds ----------------------------------------------------------------------
 
 
-class Learner:
+class Learner(SoftLabels):
     """The rounds of a model; letters are those of the head of this file."""
 
     m: np.ndarray
-    codes: np.ndarray  # (n,) labels
-    counts: np.ndarray  # Σ R, without given rows
-    sums: np.ndarray  # Σ R b
     evidence: np.ndarray  # Σ log Σ exp, one number
     weight: float  # of rows against prototypes
 
     def __init__(self, model, rows: Rows, candidates: Candidates, given=None):
-        self.rows, self.candidates, self.radius = rows, candidates, model.radius
-        self.n, self.metric = len(rows), model._metric()
-        self.given = np.full(self.n, -1)
+        super().__init__(rows, candidates, given)
+        self.metric = model._metric()
         Z, own_rows = model._prototypes(candidates)
         anchors = Anchors(Z, model.variances_, own_rows, np.ones(len(Z)), Z)
         if given is not None:
-            n_seen, self.given = len(model._seen_names), given.codes
+            n_seen = len(model._seen_names)
             anchors = with_given(rows, anchors, given, model.kappa, n_seen)
         self.anchors, self.kappa = anchors, model.kappa * anchors.described
         self.handicap = model.handicap * (own_rows > 0)  # off scores in R alone
         self.sample = rows.sample(-(-self.n // SAMPLE))
-        self.settled, self.moved, self.n_held = False, 0.0, 0
+        self.moved = 0.0
         self._begin(0.0)
 
     def _begin(self, pull: float) -> None:
@@ -493,39 +481,23 @@ class Learner:
 
     def learn(self, max_rounds: int, tol: float) -> list[Round]:
         """Run the rounds, twice if labels are clear and even; say what each did."""
-        rounds = self._run(max_rounds, tol)
+        rounds = self.run(HEAT, max_rounds, tol)
         pull = self.even_pull() if max_rounds else 0.0
         if pull:
             self._begin(pull)
-            rounds += self._run(max_rounds, tol)
+            rounds += self.run(HEAT, max_rounds, tol)
         return rounds
 
-    def _run(self, max_rounds: int, tol: float) -> list[Round]:
-        rounds: list[Round] = []
-        for number in counted("rounds", range(1, max_rounds + 1)):
-            before = self.codes
-            self.refit(HEAT[min(number, len(HEAT) - 1)])
-            rounds.append(self.round(before, self._note()))
-            few = rounds[-1].n_changed <= tol * self.n
-            self.settled = few and number >= len(HEAT)
-            if self.settled:
-                break
-        return rounds
+    def round(self, before: np.ndarray, note: str = "") -> Round:
+        """Return what came of labels ``before``."""
+        return super().round(before, note or self._note())
 
-    def round(self, before: np.ndarray, note: str) -> Round:
-        """Return what came of labels ``before``; many have no names kept."""
-        done = Round.of_all(self.candidates, before, self.codes, -self.J(), note)
-        if self.rows.keeps_labels:
-            return done
-        return replace(done, labels=None, n_rows=self.n)
-
-    def refit(self, temperature: float = 1.0) -> float:
-        """Take anchored means of the rows, label anew; return -J."""
+    def refit(self, temperature: float = 1.0) -> None:
+        """Take anchored means of the rows, label anew."""
         if self.pull == 0:
             sizes = self.counts + SIZE_ROWS + self.anchors.n_given
             self.u = np.log(sizes / sizes.mean())
         self._label(self._means(), 1.0, temperature)
-        return -self.J()
 
     def _label(self, m, q, temperature: float, n_steps: int = 3) -> None:
         """Label all rows by these means, and sum them under their soft labels."""
@@ -575,37 +547,24 @@ class Learner:
     # ---- anchored means --------------------------------------------------------------
 
     def _means(self) -> np.ndarray:
-        """Return the MAP means; raise κ per class until they stay within the radius.
-
-        Raising κ is what the multiplier of the constraint does: the answer is the
-        exact constrained maximum.
-        """
-        Z, v, own_rows, described, *_ = self.anchors
-        way = self.sums - self.counts[:, None] * Z
-        rows, kappa = (self.counts + own_rows)[:, None], self.kappa.copy()
-
-        def step(kappa):
-            return way / np.maximum(rows + kappa[:, None] / v, 1e-300)
-
-        if self.radius is not None:
-            far = np.mean(step(kappa) ** 2 / v, axis=1) > self.radius
-            far &= described > 0  # others have nothing to stay near
-            self.n_held = int(far.sum())
-            a, b = way[far] ** 2 * v, rows[far] * v
-            kappa[far] = sufficient(a, b, kappa[far], self.radius)
-        self.moved = float(np.sqrt(np.mean(step(kappa) ** 2 / v)))
-        return Z + step(kappa)
+        """Return the MAP means."""
+        Z, v, own_rows, *_ = self.anchors
+        firm = (self.counts + own_rows)[:, None] + self.kappa[:, None] / v
+        step = (self.sums - self.counts[:, None] * Z) / np.maximum(firm, 1e-300)
+        self.moved = float(np.sqrt(np.mean(step**2 / v)))
+        return Z + step
 
     # ---- what is reported ------------------------------------------------------------
 
-    def J(self) -> float:  # noqa: N802, the name in the objective
-        """Return what the rounds maximise, at the present means."""
+    @property
+    def objective(self) -> float:  # type: ignore[override]
+        """-J, what the rounds minimise, at the present means."""
         Z, v, own_rows, *_ = self.anchors
         log_N = np.log(len(Z))
         firm = self.kappa[:, None] / v + own_rows[:, None]
         steps = np.sum((self.m - Z) ** 2 * firm) / 2
         prior = SIZE_ROWS * np.sum(self.u - log_N) if self.pull == 0 else 0.0
-        return float(self.evidence[0] - self.n * log_N + prior - steps)
+        return float(steps - self.evidence[0] + self.n * log_N - prior)
 
     def mean_confidence(self, temperatures: np.ndarray) -> np.ndarray:
         """Return the mean posterior of labels in the sample at each temperature."""
@@ -624,33 +583,9 @@ class Learner:
         return np.concatenate(codes), np.concatenate(sure)
 
     def _note(self) -> str:
-        held = f"; {self.n_held} of them stayed at the limit" if self.n_held else ""
         even = " Class sizes were pulled together." if self.pull else ""
         spread = f"{self.moved:.2f} times the spread of the prototypes"
-        return f"Class means moved by {spread}{held}.{even}"
-
-
-def best_of_softmax(S: np.ndarray) -> np.ndarray:
-    """Return the largest of softmax(S) of every row."""
-    return np.exp(S.max(axis=1) - logsumexp(S, axis=1))
-
-
-def sufficient(a: np.ndarray, b: np.ndarray, least: np.ndarray, radius: float):
-    """Return the κ at which mean a / (b + κ)² is the radius, class by class.
-
-    By Newton's method: as for the radius of a trust region, 1/√f is nearly linear in κ
-    and concave, so that steps from the near side never pass the root, and few suffice.
-    """
-    kappa = np.maximum(least, 1e-6)
-    for _ in range(100):
-        share = a / (b + kappa[:, None]) ** 2
-        f = share.mean(axis=1)
-        slope = (share / (b + kappa[:, None])).mean(axis=1)  # -f' / 2
-        step = (np.sqrt(f / radius) - 1) * f / slope
-        kappa = kappa + np.maximum(step, 0)
-        if (step <= 1e-12 * kappa).all():
-            break
-    return kappa
+        return f"Class means moved by {spread}.{even}"
 
 
 def transported(S, u, pull: float, n_steps: int) -> np.ndarray:
@@ -659,9 +594,8 @@ def transported(S, u, pull: float, n_steps: int) -> np.ndarray:
     Unbalanced transport: ``pull`` is ρ.
     """
     for _ in range(n_steps):
-        found = softmax(S + u, axis=1).mean(axis=0) * S.shape[1]
-        step = (-pull * np.log(np.maximum(found, 1e-300)) - u) / (1 + pull)
-        u = u + step
-        if np.abs(step).max() < 1e-6:
+        shares = np.maximum(softmax(S + u, axis=1).mean(axis=0), 1e-300)
+        before, u = u, evened(u, shares, pull)
+        if np.abs(u - before).max() < 1e-6:
             break
     return u - u.mean()

@@ -33,11 +33,13 @@ from scipy.special import softmax
 
 from unseen.core.classes import Candidates
 from unseen.core.outcome import nearest_scorer
+from unseen.transduction.rounds import evidence
 
 ABSENT = 0.2  # of what an effective class has: a class that rows lose less by may go
 FEW = 0.5  # of the rows of an effective class: with more it is not dropped for that
 ROWS_COUNT = 0.5  # one self-labelled row, as evidence for a class
 SURER = 2.0  # log-evidence by which rows must fit another class better
+FAR = np.exp(-30)  # chance of others that rows far from everybody leave at least
 
 
 def gaussian_scores(B: np.ndarray, m: np.ndarray, q: np.ndarray | float = 1.0):
@@ -86,7 +88,8 @@ def still_there(learner: Any, here: np.ndarray, Z, own_rows) -> np.ndarray:
     """Return which of the offered classes take part next."""
     B, now = learner.sample, here.copy()
     S = learner.scores(B) + learner.u - learner.handicap
-    drop = to_drop(losses(S), learner.counts) & (len(learner.m) > 1)
+    lost = evidence(softmax(S, axis=1), FAR)
+    drop = to_drop(lost, learner.counts) & (len(learner.m) > 1)
     sure = 1 / learner.anchors.variances + own_rows[:, None]
     # Rows that weigh less than the prototypes cannot say which of these are wrong.
     if not drop.any() and learner.weight >= 0.5 and len(learner.m) > 1:
@@ -101,21 +104,12 @@ def still_there(learner: Any, here: np.ndarray, Z, own_rows) -> np.ndarray:
     return now
 
 
-def losses(S: np.ndarray) -> np.ndarray:
-    """Return what rows with scores S would lose by each class: Σ_i -log(1 - R_ic).
-
-    A class that only shares the rows of another is small by it, however many it has:
-    the other would take them gladly. A row counts no more than 30, else a few that are
-    far from everybody would decide.
-    """
-    return -np.log(np.maximum(1 - softmax(S, axis=1), np.exp(-30))).sum(axis=0)
-
-
 def to_drop(losses: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """Return which classes most likely have no row: at most a third, the smallest.
 
     Those that the rows would lose little by, and that have not got a class's rows: two
-    classes that are there and alike could do without one another as well.
+    classes that are there and alike could do without one another as well. A class that
+    only shares the rows of another is of little evidence, however many it has.
     """
     little = relative_to_effective(losses) < ABSENT
     few = relative_to_effective(counts) < FEW

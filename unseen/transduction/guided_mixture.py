@@ -10,7 +10,7 @@ what is there, and classes may differ much in size.
 
     name_ic    = (b_i·Z_c + plain o_c) / spread             spread over classes is 1
     cluster_ic = cos(b_i, M_c - R_ic b_i),   M_c = Σ_j R_jc b_j + a r t Z_c
-    L = ν name + T cluster / 2 + κ W R + u,  R = softmax(L)
+    L = ν name + T cluster + κ W R + u,  R = softmax(L)
 
 A row never meets its own share of a class mean: without it, pieces that absent names
 cut off a class do not hold together. t, r and a are measured on R: the cosine of a row
@@ -18,15 +18,15 @@ with its class, of classes with their names, and the rows that a name is worth. 
 number says whether the list fits: e, exp(entropy of label counts) over the number of
 classes, at most what plain cosines say.
 
-    e ≥ .7   sizes are evened, the more the larger e:
-             u ← u + (-ρ log(n_c K / n) - u) / (1 + ρ),   ρ from 0 to 6 at e = .95
+    e ≥ .7   sizes are evened (rounds.py), the more the larger e: ρ from 0 to 6
+             at e = .95
     e < .7   absent classes lose rows, small ones do not: u_c = -2 w log(1 + 5 / E_c),
-             w from 0 to 1 at e = .45;  E_c = -Σ_i log(1 - R_ic), the log-likelihood
-             ratio of rows with class c against none of it, half by R and half by plain
-             cosines: a few sure rows keep a class, many doubtful ones do not
+             w from 0 to 1 at e = .45;  E_c, the evidence for a class, is half by R and
+             half by plain cosines: a few sure rows keep a class, many doubtful ones do
+             not
 
-First names alone label, ν = 3, five times. Then rounds at T = 10, and at T = 20 with
-rows whitened by the scatter within soft classes; ν = max(T s / 2, 1.5, 3 w), s the
+First names alone label, ν = 3, five times. Then rounds at T = 5, and at T = 10 with
+rows whitened by the scatter within soft classes; ν = max(T s, 1.5, 3 w), s the
 spread of b·unit(M). Reliability ρ is softmax(L / τ) of the label. τ makes its mean g,
 measured on the rows: the purer classes are by prototypes alone, the more are right.
 
@@ -37,10 +37,11 @@ Given labels keep R one-hot, and pull their names: Z_c becomes
 unit(a r t Z_c + p Σ b_i) over its given rows. Names that are right need no correction,
 and rows that were picked because they were wrong say little of the others, so
 
-    p = max(((1 - g) min(1, (right + 1) / (Σ ρ_i + 1)))², exchanged³)
+    p = max(((1 - max(g, right / (m + 1))) min(1, (right + 1) / (Σ ρ_i + 1)))²,
+            exchanged³)
 
-by what the rounds without anything given made of the given rows: how many were right,
-and how many should have been; or how far names were exchanged (:func:`exchanged`).
+by what the rounds without anything given made of m given rows: how many were right, and
+how many should have been; or how far names were exchanged (:func:`exchanged`).
 """
 
 from __future__ import annotations
@@ -68,25 +69,30 @@ from unseen.core.rows import Rows, Unlabelled
 from unseen.core.start import Start
 from unseen.core.sums import Sums, indicator
 from unseen.models.kernel_ridge import EmbeddingScale, fit_ridge, kernel
-from unseen.progress import counted
 from unseen.transduction.graph import cosine_graph, near_neighbours
+from unseen.transduction.rounds import (
+    SoftLabels,
+    best_of_softmax,
+    evened,
+    evidence,
+)
 
 CLIP_SCALE = 100.0  # what CLIP multiplies its cosines by
 MOST_AXES = 512
 MOST_PAIRED = 20_000  # rows whose neighbours are looked for among all others
 FEWEST_ROWS = 20  # that are learned from, or as many as there are classes
-NAMES = 3.0  # spread of the scores that names start with; CLIP's own is about that
-SHARPNESS = (10.0, 20.0)  # T, before and after whitening
-NEIGHBOURS = 4.0  # κ, where classes have ENOUGH_ROWS rows each
-ENOUGH_ROWS = 20.0
-WHITENING = 3.0  # times the mean variance, that is added in every direction
-# Evenness: below, only classes with evidence stay; sizes are free; they are evened.
-UNUSED, FREE, EVEN = 0.45, 0.7, 0.95
-EVENING = 6.0  # ρ
-EVIDENCE = 5.0  # nats that halve the odds of a class, to the power of 2
-PRIOR_ROWS = 5.0  # added to every class where shares of classes are means
-PURE = 4 / 3  # odds of a label that prototypes alone leave undecided in its class
 SMALL = 1e-9
+# What was tuned.
+NAMES = 3.0  # spread of the scores that names start with; CLIP's own is about that
+SHARPNESS = 10.0  # T after whitening; half of it before
+NEIGHBOURS = 4.0  # κ is as many, or as many FEW rows as classes have, if these are less
+WHITENING = 3.0  # times the mean variance, that is added in every direction
+FEW = 5.0  # rows that classes have at least in shares; nats that make one doubtful
+DOUBT = 2.0  # power of the odds that a doubtful class loses
+# Sizes are free at the evenness FREE; BEYOND it they are evened by ρ = EVENING, as far
+# below it only classes with evidence stay.
+FREE, BEYOND, EVENING = 0.7, 0.25, 6.0
+PURE = 4 / 3  # odds of a label that prototypes alone leave undecided in its class
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -247,22 +253,18 @@ class GuidedMixture(ZeroShotClassifier):
         named = np.ones(K, dtype=bool) if given is None else ~given.new
         centre = P[named].mean(axis=0)
         settings = self.plain, int(self.n_neighbors)
-        core = Core(rows, mean, (P - centre)[named], *settings)
-        rounds = core.learn(candidates.only(named), self.max_rounds, self.tol)
+        core = Core(rows, mean, (P - centre)[named], candidates.only(named), *settings)
+        rounds = core.learn(self.max_rounds, self.tol)
         if given is not None:
             before = np.flatnonzero(named)[core.codes[given.rows]]
             pull = core.pull_of(given.rows, before, given.codes[given.rows])
-            core = Core(rows, mean, P - centre, *settings, given.codes, pull)
-            rounds = core.learn(candidates, self.max_rounds, self.tol)
+            core = Core(rows, mean, P - centre, candidates, *settings, given, pull)
+            rounds = core.learn(self.max_rounds, self.tol)
         self.adapted_, self.mean_, self.turn_ = True, mean, core.turn
         self._names_mean, self._pull = centre + core.middle, core.pull
         self.tightness_, self.evenness_ = core.t, core.evenness
         self.prototype_worth_, self.temperature_ = core.worth, core.temperature()
-        self.stopped_because_ = (
-            "The labels no longer changed."
-            if rounds[-1].n_changed <= self.tol * n
-            else f"{self.max_rounds} rounds were made."
-        )
+        self.stopped_because_ = core.stopped_because(self.max_rounds)
         rule = LinearRule(candidates, core.scorer(), True)
         sure = tempered(core.R, self.temperature_)
         return Outcome(core.codes, sure, rounds, rule, calibrated=True)
@@ -315,28 +317,31 @@ def cosines_with(P: np.ndarray) -> LinearScorer:
 # ---- the rounds ----------------------------------------------------------------------
 
 
-class Core:
+class Core(SoftLabels):
     """The rounds; letters are those of the head of this file.
 
-    ``rows`` are unit rows less their ``mean``, ``P`` unit prototypes less theirs,
-    ``given`` the class number of every row that has a label, and -1; ``given_pull`` how
-    far they correct names.
+    ``rows`` are unit rows less their ``mean``, ``P`` unit prototypes less theirs;
+    ``given_pull`` is how far given rows correct names.
     """
 
     R: np.ndarray  # (n, K) soft labels
-    M: np.ndarray  # (K, r) sums of rows by them
-    codes: np.ndarray  # (n,) labels
     pull: tuple[float, float]  # of a class without rows: its direction, its offset
     last: tuple[np.ndarray, np.ndarray, float]  # what the last round scored by
     means: np.ndarray  # M of that round, names among it
 
     def __init__(
-        self, rows: Rows, mean, P, plain: float, n_neighbors: int, given=None, pull=0.0
+        self,
+        rows: Rows,
+        mean: np.ndarray,
+        P: np.ndarray,
+        candidates: Candidates,
+        plain: float,
+        n_neighbors: int,
+        given: GivenRows | None = None,
+        given_pull: float = 0.0,
     ):
-        self.n, self.K = len(rows), len(P)
-        self.rows, self.P, self.plain, self.k = rows, P, plain, n_neighbors
-        self.given = np.full(self.n, -1) if given is None else given
-        self.given_pull = pull
+        super().__init__(rows, candidates, given)
+        self.P, self.k, self.given_pull = P, n_neighbors, given_pull
         self.offset = P @ mean - (P @ mean).mean()
         said = np.concatenate(rows.each(lambda block: block @ to_unit(P).T))
         scale = NAMES / max(spread_within(said), SMALL)
@@ -349,7 +354,7 @@ class Core:
         # something, know better.
         most = evenness(np.bincount(codes, minlength=self.K)) + 0.05
         self.most = most if plain else 1.0
-        self.u, self.counts = np.zeros(self.K), np.full(self.K, self.n / self.K)
+        self.counts = np.full(self.K, self.n / self.K)
         self.evenness, self.worth, self.r, self.t = 1.0, 1.0, 0.5, 0.5
         self.axes = main_axes(rows, P)
         self._look(self.axes)
@@ -374,42 +379,34 @@ class Core:
         self.gram = found[:-K]
         given = (self.given >= 0).any()
         self.given_sums = self.given_pull * found[-K:, :-1] if given else None
-        self.weight = NEIGHBOURS * min(1.0, self.n / (ENOUGH_ROWS * K))
+        self.weight = min(NEIGHBOURS, self.n / (FEW * K))
         if self.k:
             self.W = mutual_neighbours(np.asarray(self.B), self.k)
 
     def _whiten(self) -> None:
         """Make classes round: Σ^(-½), Σ the scatter within soft classes, shrunk."""
         inner = self.gram[:-1, :-1]
-        within = inner - (self.M.T / np.maximum(self.counts, SMALL)) @ self.M
+        within = inner - (self.sums.T / np.maximum(self.counts, SMALL)) @ self.sums
         values, basis = linalg.eigh(within / self.n)
         values = np.maximum(values, 0)
         root = basis / np.sqrt(values + WHITENING * max(values.mean(), SMALL))
         self._look(self.axes @ (root @ basis.T))
-        self.M = self.B.total(lambda block, R: R.T @ block, self.R)
+        self.sums = self.B.total(lambda block, R: R.T @ block, self.R)
 
     # ---- a round -------------------------------------------------------------------
 
-    def learn(self, candidates: Candidates, most: int, tol: float) -> list[Round]:
+    def learn(self, max_rounds: int, tol: float) -> list[Round]:
         """Make all rounds, and return those that learned from clusters."""
-        rounds: list[Round] = []
         for number in range(5):
             coef, offset, _ = self._names()
             self._label(NAMES * coef, NAMES * offset, 0.0, number > 0)
-        for part, T in enumerate(SHARPNESS):
-            if part:
-                self._whiten()
-            for _ in counted("rounds", range(most)):
-                before = self.codes
-                self._round(T)
-                rounds.append(Round.of_all(candidates, before, self.codes))
-                if rounds[-1].n_changed <= tol * self.n:
-                    break
-        return rounds
+        rounds = self.run((SHARPNESS / 2,), max_rounds, tol)
+        self._whiten()
+        return rounds + self.run((SHARPNESS,), max_rounds, tol)
 
     def _names(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return names as (coef, offset) of spread 1, and Z."""
-        shares = (self.counts + PRIOR_ROWS) / (self.n + PRIOR_ROWS * self.K)
+        shares = (self.counts + FEW) / (self.n + FEW * self.K)
         self.middle = shares @ self.P
         Z = to_unit((self.P - self.middle) @ self.turn)
         if self.given_sums is not None:
@@ -420,26 +417,25 @@ class Core:
         self.name_pull = 1 / spread, scale / spread
         return Z / spread, scale * self.offset / spread, Z
 
-    def _round(self, T: float) -> None:
-        """Learn class means from soft labels, and label by them."""
+    def refit(self, temperature: float) -> None:
+        """Learn class means from soft labels, and label by them, this sharply."""
         coef, offset, Z = self._names()
         self._measure(Z)
-        absent = self._absent()
-        s = self._spread(to_unit(self.M), np.zeros(self.K))
-        nu = max(T * s / 2, NAMES / 2, NAMES * absent)
-        self.means = self.M + self.worth * self.r * self.t * Z
-        self.last = nu * coef, nu * offset, T / 2
-        self.pull = nu * self.name_pull[0] + T / 2, nu * self.name_pull[1]
+        s = self._spread(to_unit(self.sums), np.zeros(self.K))
+        nu = max(temperature * s, NAMES / 2, NAMES * self._absent())
+        self.means = self.sums + self.worth * self.r * self.t * Z
+        self.last = nu * coef, nu * offset, temperature
+        self.pull = nu * self.name_pull[0] + temperature, nu * self.name_pull[1]
         self._label(*self.last, True)
 
     def _measure(self, Z: np.ndarray) -> None:
         """Measure t, r and what a name is worth, on soft labels."""
         squares, shares = np.sum(self.R**2, axis=0), self.counts / self.n
-        pairs = np.maximum(np.sum(self.M**2, axis=1) - squares, 0)
+        pairs = np.maximum(np.sum(self.sums**2, axis=1) - squares, 0)
         pairs /= np.maximum(self.counts**2 - squares, 1e-12)
         self.t = t = float(np.sqrt(np.clip(shares @ pairs, 1e-6, 1)))
-        shares = (self.counts + PRIOR_ROWS) / (self.n + PRIOR_ROWS * self.K)
-        likeness = shares @ np.sum(to_unit(self.M) * Z, axis=1)
+        shares = (self.counts + FEW) / (self.n + FEW * self.K)
+        likeness = shares @ np.sum(to_unit(self.sums) * Z, axis=1)
         self.r = r = float(np.clip(likeness, 0.02, 0.95))
         # A class mean has length t and lies t sqrt(1 - r²) off its name; rows lie
         # sqrt(1 - t²) off their mean. So a name is worth this many rows:
@@ -463,7 +459,7 @@ class Core:
             return new, new.T @ block
 
         soft, sums = zip(*self.B.each(label, before, beside, self.given), strict=True)
-        self.R, self.M = np.concatenate(soft), reduce(add, sums)
+        self.R, self.sums = np.concatenate(soft), reduce(add, sums)
         self.last_u = u
         self.codes, self.counts = self.R.argmax(axis=1), self.R.sum(axis=0)
         self._judge_sizes(learning=sharp > 0)
@@ -474,18 +470,18 @@ class Core:
         self.evenness = min(self.most, evenness(np.bincount(free, minlength=self.K)))
         if learning and self.evenness < FREE:
             E = (evidence(self.R) + self.known) / 2
-            odds = np.log1p(EVIDENCE / np.maximum(E, 1e-3))
-            self.u = -2 * self._absent() * odds
+            odds = np.log1p(FEW / np.maximum(E, 1e-3))
+            self.u = -DOUBT * self._absent() * odds
             return
         least = FREE if learning else 0.8  # names alone need be surer of it
-        rho = EVENING * np.clip((self.evenness - least) / (EVEN - least), 0, 1) ** 2
-        sizes = np.maximum(self.counts, 1e-3) * self.K / self.n
-        u = self.u + (-rho * np.log(sizes) - self.u) / (1 + rho)
+        beyond = (self.evenness - least) / (FREE + BEYOND - least)
+        rho = EVENING * np.clip(beyond, 0, 1) ** 2
+        u = evened(self.u, np.maximum(self.counts, 1e-3) / self.n, rho)
         self.u = u - u.mean()
 
     def _absent(self) -> float:
         """Return w: how far the list does not fit."""
-        return float(np.clip((FREE - self.evenness) / (FREE - UNUSED), 0, 1))
+        return float(np.clip((FREE - self.evenness) / BEYOND, 0, 1))
 
     def _spread(self, coef: np.ndarray, offset: np.ndarray) -> float:
         """Return the standard deviation of scores around the mean of their row."""
@@ -523,8 +519,9 @@ class Core:
     def pull_of(self, rows, before: np.ndarray, codes: np.ndarray) -> float:
         """Return how far given rows correct names, by the labels they had before."""
         likely = tempered(self.R[rows], self.temperature()).sum()
-        as_drawn = min(1.0, (np.sum(before == codes) + 1) / (likely + 1))
-        doubt = (1 - self.likely_right()) * as_drawn
+        right = np.sum(before == codes)
+        as_drawn = min(1.0, (right + 1) / (likely + 1))
+        doubt = (1 - max(self.likely_right(), right / (len(codes) + 1))) * as_drawn
         return max(doubt**2, exchanged(before, codes, self.K) ** 3)
 
     def temperature(self) -> float:
@@ -546,9 +543,7 @@ class Core:
 
 def tempered(R: np.ndarray, temperature: float) -> np.ndarray:
     """Return the largest of softmax(log R / temperature) of every row."""
-    logs = np.log(np.maximum(R, 1e-300))
-    best = logs.max(axis=1, keepdims=True)
-    return 1 / np.exp((logs - best) / temperature).sum(axis=1)
+    return best_of_softmax(np.log(np.maximum(R, 1e-300)) / temperature)
 
 
 def exchanged(before: np.ndarray, codes: np.ndarray, n_classes: int) -> float:
@@ -579,11 +574,6 @@ def left_out_cosines(block, M: np.ndarray, R: np.ndarray) -> np.ndarray:
     D = block @ M.T
     rest = np.sum(M * M, axis=1) - 2 * R * D + R * R
     return (D - R) / np.sqrt(np.maximum(rest, SMALL))
-
-
-def evidence(R: np.ndarray) -> np.ndarray:
-    """Return the log-likelihood ratio of rows with each class against none of it."""
-    return -np.log(np.maximum(1 - R, 1e-4)).sum(axis=0)
 
 
 def spread_within(scores: np.ndarray) -> float:

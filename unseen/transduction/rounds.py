@@ -1,4 +1,4 @@
-"""Self-training: label, trust a growing share of each class, refit, again.
+"""Self-training in rounds: label, refit, again.
 
     label the rows → keep the best share of each predicted class → refit, anchored to
     the model before → label again, with a larger share
@@ -6,12 +6,19 @@
 The strategy is the paper's (its Table V puts it around CCA, ESZSL and JEDM). What a
 refit is, the model knows (``_refit``); the rounds are here. Where the rows are, in
 memory, in a file or on a cluster, is no matter.
+
+Our own methods keep all rows, with soft labels R (n, K) (:class:`SoftLabels`). They
+share two measures of classes, from n_c = Σ_i R_ic:
+
+    u_c ← u_c + (-ρ log(n_c K / n) - u_c) / (1 + ρ)     evens sizes: ρ = 0 leaves them
+    E_c = -Σ_i log(1 - R_ic)                            free; what rows lose without c
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 
 import numpy as np
+from scipy.special import logsumexp
 
 from unseen.core.around import Around
 from unseen.core.classes import Candidates
@@ -20,7 +27,7 @@ from unseen.core.linalg import one_thread
 from unseen.core.on_axes import View
 from unseen.core.outcome import Outcome, Round, rank_within
 from unseen.core.params import Model, Numbers, Positive, Rounding
-from unseen.core.rows import Unlabelled
+from unseen.core.rows import Rows, Unlabelled
 from unseen.progress import counted
 
 # Turns rate * n_predicted, of all classes, into numbers of rows.
@@ -175,3 +182,70 @@ class SelfTraining(Around):
     def _adapt(self, unlabelled, candidates, given):
         how = self.lam, self.mu, self.rates, self.rounding
         return self_train(self.estimator_, unlabelled, candidates, given, *how)
+
+
+# ---- soft labels -------------------------------------------------------------------
+
+
+class SoftLabels:
+    """Rounds over rows: ``refit`` learns from labels, and labels anew."""
+
+    codes: np.ndarray  # (n,) labels
+    counts: np.ndarray  # (K,) n_c
+    sums: np.ndarray  # (K, r) Σ R b
+    settled = False
+    objective = float("nan")
+
+    def __init__(self, rows: Rows, candidates: Candidates, given: GivenRows | None):
+        self.rows, self.candidates = rows, candidates
+        self.n, self.K = len(rows), len(candidates)
+        self.given = np.full(self.n, -1) if given is None else given.codes
+        self.u = np.zeros(self.K)
+
+    def refit(self, temperature: float) -> None:
+        """Learn class means from soft labels, and label by them."""
+        raise NotImplementedError
+
+    def run(
+        self, temperatures: tuple[float, ...], max_rounds: int, tol: float
+    ) -> list[Round]:
+        """Make rounds until labels stay at the last temperature; say what each did."""
+        rounds: list[Round] = []
+        for number in counted("rounds", range(1, max_rounds + 1)):
+            before, last = self.codes, len(temperatures) - 1
+            self.refit(temperatures[min(number, last)])
+            rounds.append(self.round(before))
+            few = rounds[-1].n_changed <= tol * self.n
+            self.settled = few and number > last
+            if self.settled:
+                break
+        return rounds
+
+    def round(self, before: np.ndarray, note: str = "") -> Round:
+        """Return what came of labels ``before``; many have no names kept."""
+        made = self.candidates, before, self.codes, self.objective, note
+        done = Round.of_all(*made)
+        if self.rows.keeps_labels:
+            return done
+        return replace(done, labels=None, n_rows=self.n)
+
+    def stopped_because(self, n_rounds: int) -> str:
+        """Say why there was no other round."""
+        if self.settled:
+            return "The labels no longer changed."
+        return f"{n_rounds} rounds were made."
+
+
+def evened(u: np.ndarray, shares: np.ndarray, pull: float) -> np.ndarray:
+    """Return log sizes u a step nearer to the same share for all; ``pull`` is ρ."""
+    return u + (-pull * np.log(shares * len(u)) - u) / (1 + pull)
+
+
+def evidence(R: np.ndarray, least: float = 1e-4) -> np.ndarray:
+    """Return E_c of every class, no row counting more than -log(least)."""
+    return -np.log(np.maximum(1 - R, least)).sum(axis=0)
+
+
+def best_of_softmax(S: np.ndarray) -> np.ndarray:
+    """Return the largest of softmax(S) of every row."""
+    return np.exp(S.max(axis=1) - logsumexp(S, axis=1))

@@ -37,11 +37,14 @@ IN_USE = "in use"
 SETTINGS: dict[str, dict] = {
     IN_USE: {},
     "names 4": {"NAMES": 4.0},
-    "T 10, 40": {"SHARPNESS": (10.0, 40.0)},
+    "sharpness 20": {"SHARPNESS": 20.0},
     "neighbours 2": {"NEIGHBOURS": 2.0},
     "whitening 1": {"WHITENING": 1.0},
+    "few 10": {"FEW": 10.0},
+    "doubt 1": {"DOUBT": 1.0},
+    "free .6": {"FREE": 0.6},
+    "beyond .2": {"BEYOND": 0.2},
     "evening 3": {"EVENING": 3.0},
-    "evidence 10": {"EVIDENCE": 10.0},
 }
 KINDS = ("full", "half absent", "Zipf", "ten rows per class")
 MOST_ROWS = 400

@@ -178,7 +178,7 @@ CEILINGS = {
     "lines": 29_052,
     "code lines": 17_359,
     "modules": 153,
-    "lines of tests": 18_452,
+    "lines of tests": 18_457,
     "constants": 93,
     "import cycles": 0,
 }

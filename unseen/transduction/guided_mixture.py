@@ -85,7 +85,7 @@ SMALL = 1e-9
 # What was tuned.
 NAMES = 3.0  # spread of the scores that names start with; CLIP's own is about that
 SHARPNESS = 10.0  # T after whitening; half of it before
-NEIGHBOURS = 4.0  # κ is as many, or as many FEW rows as classes have, if these are less
+NEIGHBOURS = 4.0  # κ, or rows per class over FEW where that is less
 WHITENING = 3.0  # times the mean variance, that is added in every direction
 FEW = 5.0  # rows that classes have at least in shares; nats that make one doubtful
 DOUBT = 2.0  # power of the odds that a doubtful class loses

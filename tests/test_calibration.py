@@ -149,7 +149,7 @@ def test_the_handicap_lifts_mixed_rows(data, model):
 def test_what_is_stated_is_right_about_as_often():
     """Over new sets of classes from the same source."""
     stated, right = [], []
-    for seed in (1, 2):
+    for seed in range(1, 7):
         fresh = make_data(seed)
         own = fit(Calibrated(AnchoredSelfTraining(), cv=3), fresh)
         own.adapt(fresh.X_unseen)
@@ -157,7 +157,7 @@ def test_what_is_stated_is_right_about_as_often():
         right.append(own.labels_ == fresh.y_unseen)
     stated, right = np.concatenate(stated), np.concatenate(right)
     assert ((0 <= stated) & (stated <= 1)).all()
-    assert expected_calibration_error(right, stated) < 0.12
+    assert expected_calibration_error(right, stated) < 0.08
     assert right[stated > np.median(stated)].mean() > right.mean()
 
 

@@ -59,7 +59,7 @@ STEADY = {True: (0.001, 1e-3), False: (0.001, 1e-5)}
 UNSTEADY = {
     "BiDiLEL": (0.001, 1e-3),
     "BiDiLEL cub": (0.025, 1.0),
-    "PrototypeAveraging cub": (0.05, 0.8),
+    "PrototypeAveraging cub": (0.05, 1.0),
     "TMVHLP": (0.005, 0.1),
 }
 SHOWN = 12  # rows whose scores and probabilities are stored

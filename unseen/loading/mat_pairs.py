@@ -19,6 +19,7 @@ Classes have no names there: they are called ``seen 1``, ``unseen 1`` and so on.
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -28,12 +29,15 @@ from unseen.loading.arrays import Arrays, is_mat, open_mat
 from unseen.loading.parts import RawData, as_float, damaged_file, reader
 
 
-def find_pair(path: Path, *keys: set[str]) -> list[Path]:
+def find_pair(path: Path, names: list[str], keys: tuple[set[str], ...]) -> list[Path]:
     """Return two files of a folder, or none; of one of the files, its folder counts.
 
-    Each holds variables that tell it, whatever it is called.
+    They have the usual names, or hold variables that tell each of them.
     """
     folder = path if path.is_dir() else path.parent
+    usual = [folder / name for name in names]
+    if path in (folder, *usual) and all(file.is_file() for file in usual):
+        return usual
     if path.is_file() and path.suffix != ".mat":
         return []
     files = sorted(folder.glob("*.mat"), key=lambda file: (file != path, file))[:20]
@@ -53,15 +57,19 @@ def mat_keys(path: Path) -> set[str]:
         return set()
 
 
-def find_xlsa17(path: Path) -> list[Path]:
-    """Return the files of features and of splits."""
-    return find_pair(path, {"features", "labels"}, {"att", "test_unseen_loc"})
-
-
-def find_authors(path: Path) -> list[Path]:
-    """Return the files to learn from and to label."""
-    seen = {"im_fea", "semantic_fea", "cla_num"}
-    return find_pair(path, seen, {"im_fea", "semantic_uni", "index"})
+find_xlsa17 = partial(
+    find_pair,
+    names=["res101.mat", "att_splits.mat"],
+    keys=({"features", "labels"}, {"att", "test_unseen_loc"}),
+)
+find_authors = partial(
+    find_pair,
+    names=["Train.mat", "Test.mat"],
+    keys=(
+        {"im_fea", "semantic_fea", "cla_num"},
+        {"im_fea", "semantic_uni", "index"},
+    ),
+)
 
 
 @reader("xlsa17 pair (res101.mat, att_splits.mat)", lambda path: any(find_xlsa17(path)))
